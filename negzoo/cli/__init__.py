@@ -1,0 +1,1 @@
+"""What a person types: one file per command group. Only this package knows typer and rich."""

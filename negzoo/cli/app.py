@@ -1,0 +1,59 @@
+"""The `negzoo` command: mounts the command groups and turns a user's mistake into one line on stderr."""
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from negzoo import __version__
+from negzoo.errors import NegzooError
+
+USAGE_ERROR = 2
+INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """The root group: a user's mistake or Ctrl-C ends in one line, a bug in its traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except NegzooError as error:
+            raise _stop(str(error), USAGE_ERROR) from error
+        except KeyboardInterrupt as error:
+            raise _stop("interrupted", INTERRUPTED) from error
+
+
+def _stop(message: str, code: int) -> typer.Exit:
+    typer.echo(f"negzoo: {message}", err=True)
+    return typer.Exit(code)
+
+
+app = typer.Typer(
+    name="negzoo",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"negzoo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A benchmark for learning to negotiate."""
+
+
+def main() -> None:
+    """Entry point of the `negzoo` command."""
+    app(prog_name="negzoo")

@@ -1,0 +1,68 @@
+"""What an opponent is: a strategy described (Opponent), and the same strategy seated at N tables (Seat)."""
+
+from abc import ABC, abstractmethod
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from negzoo.engine import Negotiations
+from negzoo.errors import OpponentError, did_you_mean
+from negzoo.scenario import Scenario
+
+Lineage = Literal["paper", "genius"]
+LINEAGES: tuple[Lineage, ...] = get_args(Lineage)
+
+Rows: TypeAlias = NDArray[np.int64]
+Moves: TypeAlias = NDArray[np.int32]
+
+
+class Seat(ABC):
+    """A strategy at N tables of one scenario, on one side. It knows its own side's utilities only."""
+
+    @abstractmethod
+    def start(self, rows: Rows, key: np.uint64, indices: NDArray[np.uint64]) -> None:
+        """Begin new negotiations at the tables `rows`; nothing of earlier ones may survive.
+
+        Args:
+            rows: int64 [n], the tables.
+            key: the key of this seat's random streams.
+            indices: uint64 [n], each negotiation's index: its stream is (key, index).
+        """
+
+    @abstractmethod
+    def reply(self, rows: Rows, negotiations: Negotiations, out: Moves) -> None:
+        """Write the strategy's move into out[row] for every table of `rows`, where it is its turn; `out` is int32 [N]."""
+
+    def member(self, rows: Rows) -> NDArray[np.int32]:
+        """Which member of a pool plays at each of `rows`, int32 [n]; all 0 for a single strategy."""
+        return np.zeros(len(rows), np.int32)
+
+
+class Opponent(ABC):
+    """A negotiating strategy with its parameters, not yet at a table."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What people call it, e.g. `Boulware1`; unique among the members of a pool."""
+
+    @property
+    def members(self) -> tuple["Opponent", ...]:
+        """The strategies that may turn up: itself, or the members of a pool."""
+        return (self,)
+
+    @property
+    def identity(self) -> str:
+        """Everything that makes it play as it does, in one line; runs are identified by it."""
+        return repr(self)
+
+    @abstractmethod
+    def seat(self, scenario: Scenario, side: int, size: int) -> Seat:
+        """Seat the strategy at `size` tables with profile `side` (0 or 1) of the scenario."""
+
+
+def check_lineage(lineage: str) -> None:
+    """Refuse an unknown lineage."""
+    if lineage not in LINEAGES:
+        raise OpponentError(f'unknown lineage "{lineage}"{did_you_mean(lineage, LINEAGES)}')

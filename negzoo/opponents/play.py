@@ -1,0 +1,79 @@
+"""Two opponents negotiate with each other, n times."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from negzoo.engine import Clock, Ending, Negotiations
+from negzoo.engine.rng import derive_key
+from negzoo.opponents.base import Opponent
+from negzoo.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Games:
+    """Finished negotiations between two opponents.
+
+    Attributes:
+        scenario: what was negotiated.
+        players: player 0, who moves first, and player 1.
+        sides: the profile (0 or 1) that each player held.
+        seed: what the random streams are derived from.
+        negotiations: the moves and endings.
+        member: int32 [2, games], which member of each player's pool played (0 for a single strategy).
+    """
+
+    scenario: Scenario
+    players: tuple[Opponent, Opponent]
+    sides: tuple[int, int]
+    seed: int
+    negotiations: Negotiations
+    member: NDArray[np.int32]
+
+    @cached_property
+    def utilities(self) -> NDArray[np.float64]:
+        """float64 [2, games]: each player's utility of the agreement, 0 without one."""
+        agreement = self.negotiations.agreement
+        own = self.scenario.utilities[list(self.sides)][:, agreement]
+        return np.where(agreement >= 0, own, 0.0)
+
+    @property
+    def agreement_rate(self) -> float:
+        """The share of negotiations that ended in agreement."""
+        return float((self.negotiations.ending == Ending.AGREEMENT).mean())
+
+
+def play(
+    scenario: Scenario,
+    first: Opponent,
+    second: Opponent,
+    games: int = 1,
+    seed: int = 0,
+    rounds: int = 40,
+    clock: Clock = "paper",
+    sides: tuple[int, int] = (0, 1),
+) -> Games:
+    """Let `first` (player 0, who opens) and `second` negotiate `games` times.
+
+    The negotiations are numbered 0 .. games-1 and each draws from its own stream, so any number of games begins with
+    the same ones.
+
+    Raises:
+        SettingsError: games or rounds below 1, or an unknown clock.
+    """
+    negotiations = Negotiations(games, rounds, clock)
+    seats = [player.seat(scenario, side, games) for player, side in zip((first, second), sides, strict=True)]
+    rows, indices = np.arange(games), np.arange(games, dtype=np.uint64)
+    for player, seat in enumerate(seats):
+        seat.start(rows, derive_key(seed, player), indices)
+    moves = np.zeros(games, np.int32)
+    for step in range(2 * rounds):
+        rows = negotiations.running
+        if not rows.size:
+            break
+        seats[step % 2].reply(rows, negotiations, moves)
+        negotiations.apply(rows, moves)
+    member = np.stack([seat.member(np.arange(games)) for seat in seats])
+    return Games(scenario, (first, second), sides, seed, negotiations, member)

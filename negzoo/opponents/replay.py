@@ -1,0 +1,152 @@
+"""Recorded games: does an opponent make every recorded move again?
+
+A recorded game is gzipped JSON: `lineage`, `agent` (with `e` for TimeDependent), `domain`, `agent_side` (1 or 2),
+`script` (the 40 bids of its partner, who moves first) and `log`, one entry per turn of the agent: `r` its round, `act`
+(OFFER, ACCEPT, END), `bid` (an option per issue) and `draws`, the random numbers it used. Draws are a float, `[n, k]` or
+`["i", n, k]` for index k of n, `["c", n, [k, ...]]` for several.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from negzoo.engine import ACCEPT, NOTHING, Ending, Negotiations
+from negzoo.errors import OpponentError
+from negzoo.opponents.base import Opponent, Rows
+from negzoo.opponents.kernel import KernelSeat, Minds
+from negzoo.opponents.registry import resolve
+from negzoo.scenario import Scenario, load
+
+_ROW: Rows = np.zeros(1, np.int64)
+
+
+@dataclass(frozen=True)
+class RecordedTurn:
+    """One turn of the recorded agent: its move, and the draws behind it, float64 [draws]."""
+
+    move: int
+    draws: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RecordedGame:
+    """A recorded negotiation.
+
+    Attributes:
+        opponent: who was recorded.
+        scenario: what was negotiated.
+        side: the profile (0 or 1) that the opponent held; it moved second.
+        script: int32 [rounds], the outcomes that its partner offered.
+        turns: what it did, turn by turn.
+        memory: values of its memory at the start that the recording fixes.
+    """
+
+    opponent: Opponent
+    scenario: Scenario
+    side: int
+    script: NDArray[np.int32]
+    turns: tuple[RecordedTurn, ...]
+    memory: dict[str, int]
+
+    @property
+    def tape(self) -> NDArray[np.float64]:
+        """All recorded draws in order; a single 0 where there are none, so that a stray draw shows."""
+        return np.concatenate([[0.0], *(turn.draws for turn in self.turns)])[1:] if self._drew else np.zeros(1)
+
+    @property
+    def _drew(self) -> bool:
+        return any(turn.draws.size for turn in self.turns)
+
+
+def read_game(path: Path) -> RecordedGame:
+    """Read a recorded game.
+
+    Raises:
+        OpponentError: the file is missing or is not a recorded game.
+    """
+    try:
+        record = json.loads(gzip.decompress(path.read_bytes()))
+        return _game(record)
+    except (OSError, EOFError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise OpponentError(f"{path}: not a readable recorded game ({type(error).__name__}: {error})") from None
+
+
+def _game(record: dict[str, Any]) -> RecordedGame:
+    scenario = load(record["domain"])
+    agent = f"TimeDependent(e={record['e']})" if record["agent"] == "TimeDependent" else record["agent"]
+    turns = [_turn(entry, scenario) for entry in record["log"] if "act" in entry]
+    memory = {field: scenario.index(bid) for field, bid in record.get("init", {}).items()}
+    script = np.array([scenario.index(bid) for bid in record["script"]], np.int32)
+    return RecordedGame(
+        resolve(agent, record["lineage"]), scenario, record["agent_side"] - 1, script, tuple(turns), memory
+    )
+
+
+def _turn(entry: dict[str, Any], scenario: Scenario) -> RecordedTurn:
+    moves = {"ACCEPT": ACCEPT, "END": NOTHING}
+    move = scenario.index(entry["bid"]) if entry["act"] == "OFFER" else moves[entry["act"]]
+    return RecordedTurn(move, np.array(list(_flat_draws(entry.get("draws", []))), np.float64))
+
+
+def _flat_draws(draws: list[Any]) -> Iterator[float]:
+    for draw in draws:
+        match draw:
+            case ["c", _, several]:
+                yield from map(float, several)
+            case [*_, index]:
+                yield float(index)
+            case _:
+                yield float(draw)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The first turn at which a replay departs from the recording."""
+
+    turn: int
+    recorded: int
+    played: int
+    draws: tuple[int, int]
+    """How many draws the recording and the replay had used by then."""
+
+    def __str__(self) -> str:
+        return f"turn {self.turn}: recorded move {self.recorded}, played {self.played} (draws {self.draws[0]}, {self.draws[1]})"
+
+
+def replay(game: RecordedGame) -> Mismatch | None:
+    """Play a recorded game again, draw for draw; the first departure from it, or None."""
+    seat = game.opponent.seat(game.scenario, game.side, 1)
+    if not isinstance(seat, KernelSeat):
+        raise OpponentError(f"{game.opponent.name} is not a compiled strategy, so it cannot be replayed draw for draw")
+    seat.start(_ROW, np.uint64(0), np.zeros(1, np.uint64))
+    minds = seat.minds
+    seat.minds = Minds(minds.memory, minds.notes, minds.streams, game.tape)
+    for field, value in game.memory.items():
+        seat.minds.memory[field] = value
+    return _first_departure(game, seat)
+
+
+def _first_departure(game: RecordedGame, seat: KernelSeat) -> Mismatch | None:
+    negotiations = Negotiations(1, len(game.script), "genius" if _is_genius(game.opponent) else "paper")
+    move, drawn = np.zeros(1, np.int32), 0
+    for number, turn in enumerate(game.turns, 1):
+        negotiations.apply(_ROW, game.script[number - 1 : number])
+        seat.reply(_ROW, negotiations, move)
+        drawn += turn.draws.size
+        used = int(seat.minds.streams["count"][0])
+        if move[0] != turn.move or used != drawn:
+            return Mismatch(number, turn.move, int(move[0]), (drawn, used))
+        negotiations.apply(_ROW, move)
+    if negotiations.ending[0] == Ending.RUNNING:
+        return Mismatch(len(game.turns) + 1, NOTHING, int(move[0]), (drawn, drawn))
+    return None
+
+
+def _is_genius(opponent: Opponent) -> bool:
+    return getattr(opponent, "lineage", "paper") == "genius"
