@@ -9,7 +9,8 @@ from negzoo.scenario import Geometry, Scenario
 
 # Okabe & Ito (2008): told apart whatever the reader's colour vision.
 BLACK, GREY = "#000000", "#9A9A9A"
-ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
+ORANGE, SKY, GREEN = "#E69F00", "#56B4E9", "#009E73"
+BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 
 # Points of note often coincide: hollow marks of different sizes stay visible around one another.
 SOLUTION_MARKS = {
@@ -62,7 +63,7 @@ def _draw_frame(axes: Axes, scenario: Scenario) -> None:
 
 def _draw_outcomes(axes: Axes, scenario: Scenario) -> None:
     size = max(1.5, min(5.0, 120 / scenario.size**0.5))
-    axes.plot(*scenario.utilities, "o", color=GREY, ms=size, mew=0, alpha=0.6, zorder=1, label="Outcome", rasterized=True)
+    axes.plot(*scenario.utilities, "o", color=GREY, ms=size, mew=0, alpha=0.6, label="Outcome")
     frontier = scenario.utilities[:, Geometry(scenario).frontier]
     axes.plot(*frontier, "-o", color=BLACK, lw=1.2, ms=4, zorder=2, label="Pareto frontier")
 
@@ -71,7 +72,7 @@ def _draw_solutions(axes: Axes, scenario: Scenario) -> None:
     for name, outcome in Geometry(scenario).solutions.items():
         marker, size, colour = SOLUTION_MARKS[name]
         point = scenario.utilities[:, outcome]
-        axes.plot(*point, marker, mfc="none", mec=colour, mew=2, ms=size, ls="", zorder=5, label=name, clip_on=False)
+        axes.plot(*point, marker, mfc="none", mec=colour, mew=2, ms=size, zorder=5, label=name, clip_on=False)
 
 
 def _draw_offers(axes: Axes, scenario: Scenario, player: int, outcomes: Sequence[int]) -> None:

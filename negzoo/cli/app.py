@@ -6,6 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 from negzoo import __version__
+from negzoo.cli import domains
 from negzoo.errors import NegzooError
 
 USAGE_ERROR = 2
@@ -37,6 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(domains.app, name="domains")
 
 
 def _print_version(wanted: bool) -> None:

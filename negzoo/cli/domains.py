@@ -17,6 +17,7 @@ from negzoo.scenario import Geometry, Scenario, load, names
 app = typer.Typer(help="List the domains, and show what is in one.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+PlotFile = Annotated[Path | None, typer.Option(help="Draw the outcomes into this file (.png, .pdf, .svg).")]
 
 
 @app.callback(invoke_without_command=True)
@@ -34,7 +35,7 @@ def list_domains(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command()
 def show(
     domain: Annotated[str, typer.Argument(help="A shipped domain's name, or a path to a .toml file.")],
-    plot: Annotated[Path | None, typer.Option(help="Draw the outcome space into this file (.png, .pdf, .svg).")] = None,
+    plot: PlotFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a domain: its issues, what both sides want, and the outcomes of note."""
@@ -97,14 +98,15 @@ def _print_details(scenario: Scenario) -> None:
 
 
 def _preference_table(scenario: Scenario) -> Table:
-    """Each issue with both weights, under it its options with both evaluations; reservations and discounts last."""
+    """Each issue with both weights and, under it, its options with both evaluations; the rest comes last."""
     profiles = scenario.profiles
     table = _table("Issue and options", *(f"{profile.name}>" for profile in profiles))
     for position, issue in enumerate(scenario.issues):
         weights = [f"weight {profile.weights[position]:.4f}" for profile in profiles]
         table.add_row(f"[bold]{escape(issue.name)}[/bold]", *weights)
-        for name, *evaluations in zip(issue.options, *(p.evaluations[position] for p in profiles), strict=True):
-            table.add_row(Padding(escape(name), (0, 0, 0, 2)), *(f"{evaluation:g}" for evaluation in evaluations))
+        for option, name in enumerate(issue.options):
+            evaluations = [f"{profile.evaluations[position][option]:g}" for profile in profiles]
+            table.add_row(Padding(escape(name), (0, 0, 0, 2)), *evaluations)
         table.add_section()
     table.add_row("[bold]No agreement[/bold] (reservation)", *(f"{p.reservation:g}" for p in profiles))
     table.add_row("[bold]Discount[/bold] (not applied)", *(f"{p.discount or 'none'}" for p in profiles))
@@ -120,7 +122,7 @@ def _solution_table(scenario: Scenario) -> Table:
 
 
 def _table(*headings: str) -> Table:
-    """An empty table; a heading that ends with ">" stands over figures: set to the right and never wrapped."""
+    """An empty table; under a heading that ends with ">", cells are set to the right and never wrapped."""
     table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
     for heading in headings:
         if heading.endswith(">"):

@@ -27,10 +27,11 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from negzoo.engine import Ending, Negotiations
 from negzoo.engine.rng import derive_key
 from negzoo.envs.codec import Codec
-from negzoo.envs.settings import NegotiationSettings, settings_from
+from negzoo.envs.settings import NegotiationSettings
 from negzoo.errors import OpponentError, SettingsError, did_you_mean
 from negzoo.opponents import Opponent, Seat, resolve
 from negzoo.scenario import Scenario, load
+from negzoo.settings import with_overrides
 
 AGENTS = ["player_0", "player_1"]
 _ROW = np.zeros(1, np.int64)
@@ -80,7 +81,7 @@ class NegotiationEnv(AECEnv[str, Any, Any]):
             modes = self.metadata["render_modes"]
             raise SettingsError(f'render_mode = "{render_mode}": unknown{did_you_mean(render_mode, modes)}')
         self.scenario = domain if isinstance(domain, Scenario) else load(domain)
-        self.settings = settings_from(settings, overrides)
+        self.settings = with_overrides(settings or NegotiationSettings(), overrides)
         self.render_mode = render_mode
         self.codec = Codec(self.scenario, self.settings)
         self.negotiations = Negotiations(1, self.settings.rounds, self.settings.clock)

@@ -24,7 +24,7 @@ from negzoo.scenario import Scenario
 Mask: TypeAlias = NDArray[np.int8]
 Action: TypeAlias = int | NDArray[np.int64]
 
-_DECISIONS = (0, ACCEPT, WALK)
+_DECISIONS = np.array([0, ACCEPT, WALK], np.int32)
 
 
 @njit(cache=True)
@@ -82,8 +82,9 @@ class Codec:
         self.width = sum(scenario.shape)
         offsets = np.concatenate(([0], np.cumsum(scenario.shape)[:-1]))
         self.columns = (scenario.options + offsets).astype(np.int32)
+        self.strides = np.append(np.cumprod(scenario.shape[:0:-1])[::-1], 1).astype(np.int64)
         slots = 2 * settings.history
-        self.length = slots * (self.width + settings.observe_utilities) + 1
+        self.length: int = slots * (self.width + settings.observe_utilities) + 1
         self.decisions = 3 if settings.allow_end else 2
         self.actions = scenario.size + self.decisions - 1
         unseen = np.empty(0)
@@ -142,12 +143,15 @@ class Codec:
         chosen = np.asarray(action)
         if chosen.dtype.kind not in "iu" or not space.contains(chosen.astype(np.int64)):
             raise MoveError(f"{self.scenario.name}: action {action!r} is not in {space}; {self._legend()}")
+        return int(self.to_moves(chosen[None])[0])
+
+    def to_moves(self, actions: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The engine's moves, int32 [n], for actions of the action space, int64 [n] or [n, I + 1]."""
         if self.by_outcome:
-            number = int(chosen)
-            return number if number < self.scenario.size else _DECISIONS[number - self.scenario.size + 1]
-        if chosen[-1]:
-            return _DECISIONS[int(chosen[-1])]
-        return self.scenario.index(chosen[:-1].tolist())
+            offered, decision = actions, np.maximum(actions - self.scenario.size + 1, 0)
+        else:
+            offered, decision = actions[:, :-1] @ self.strides, actions[:, -1]
+        return np.where(decision == 0, offered, _DECISIONS[decision]).astype(np.int32)
 
     def _legend(self) -> str:
         last = ", or walk away" if self.settings.allow_end else ""
@@ -159,7 +163,7 @@ class Codec:
         """The action for a move of the engine; `passes` for a move that has none."""
         if move == WALK and not self.settings.allow_end or move < WALK:
             return self.passes()
-        decision = 0 if move >= 0 else _DECISIONS.index(move)
+        decision = max(-move, 0)
         if self.by_outcome:
             return move if move >= 0 else self.scenario.size + decision - 1
         return np.array([*self.scenario.options[max(move, 0)], decision], np.int64)

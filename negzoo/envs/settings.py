@@ -1,7 +1,7 @@
 """The settings of a negotiation environment."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -74,16 +74,3 @@ class NegotiationSettings:
         """Whether observations are dicts with the mask in them."""
         return self.mask_in == "observation" and self.action_encoding == "outcome"
 
-
-def settings_from(settings: NegotiationSettings | None, overrides: dict[str, Any]) -> NegotiationSettings:
-    """The settings given, or the default ones, with some of them replaced.
-
-    Raises:
-        SettingsError: an override that is no setting.
-    """
-    known = NegotiationSettings.__dataclass_fields__
-    for name in overrides:
-        if name not in known:
-            raise SettingsError(f'unknown setting "{name}"{did_you_mean(name, known)}')
-    base = {name: getattr(settings or NegotiationSettings(), name) for name in known}
-    return NegotiationSettings(**{**base, **overrides})

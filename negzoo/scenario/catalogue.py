@@ -1,7 +1,7 @@
 """The domains that come with negzoo, by name.
 
-Their figures are those of the domains of GENIUS (Lin, Kraus, Baarslag, Tykhonov, Hindriks & Jonker 2014) that
-Kobayashi & Fujita (2025) train on, names to the letter: profile 1 is their learner's, profile 2 its opponent's.
+Figures and names are, to the letter, those of five domains of GENIUS (Lin, Kraus, Baarslag, Tykhonov,
+Hindriks & Jonker 2014). Profile 1 is the learner's and profile 2 its opponent's in Kobayashi & Fujita (2025).
 """
 
 import os

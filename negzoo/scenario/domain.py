@@ -81,21 +81,20 @@ class Profile:
         if not self.name.strip():
             raise ScenarioError("a profile has a blank name; every profile needs one")
         where = f'profile "{self.name}"'
-        weights = _figures(f"{where}: weight", self.weights)
+        weights = figures(f"{where}: weight", self.weights)
         evaluations = tuple(
-            _figures(f"{where}: issue {i}, evaluation", row) for i, row in enumerate(self.evaluations, 1)
+            figures(f"{where}: issue {i}, evaluation", row) for i, row in enumerate(self.evaluations, 1)
         )
         if len(weights) != len(evaluations):
-            raise ScenarioError(
-                f"{where}: {len(weights)} weights but evaluations for {len(evaluations)} issues; give both for each"
-            )
+            counts = f"{len(weights)} weights, but {len(evaluations)} evaluation lists"
+            raise ScenarioError(f"{where}: {counts}; give one of each per issue")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "evaluations", evaluations)
         self._check_reservation(where)
         self._check_discount(where)
 
     def _check_reservation(self, where: str) -> None:
-        reservation = _figure(f"{where}: reservation", self.reservation)
+        reservation = figure(f"{where}: reservation", self.reservation)
         if reservation > 1:
             raise ScenarioError(f"{where}: reservation is {reservation}; it is a utility, from 0 to 1")
         object.__setattr__(self, "reservation", reservation)
@@ -103,9 +102,9 @@ class Profile:
     def _check_discount(self, where: str) -> None:
         if self.discount is None:
             return
-        discount = _figure(f"{where}: discount", self.discount)
+        discount = figure(f"{where}: discount", self.discount)
         if not 0 < discount <= 1:
-            raise ScenarioError(f"{where}: discount is {discount}; give a factor above 0, up to 1, or leave it out")
+            raise ScenarioError(f"{where}: discount is {discount}; give a factor above 0 up to 1, or none")
         object.__setattr__(self, "discount", discount)
 
 
@@ -136,24 +135,13 @@ class Scenario:
         object.__setattr__(self, "profiles", tuple(self.profiles))
         if not self.name.strip():
             raise ScenarioError("the scenario has a blank name; give it one")
-        self._check_issues()
+        check_issues(self.issues)
         if len(self.profiles) != 2:
             raise ScenarioError(f"{len(self.profiles)} profiles; a negotiation has two")
         if self.profiles[0].name == self.profiles[1].name:
             raise ScenarioError(f'both profiles are called "{self.profiles[0].name}"; rename one')
         for profile in self.profiles:
             _check_fit(self.issues, profile)
-
-    def _check_issues(self) -> None:
-        if not self.issues:
-            raise ScenarioError("no issues; give at least one")
-        if (repeated := _repeated(issue.name for issue in self.issues)) is not None:
-            raise ScenarioError(f'duplicate issue "{repeated}"; rename or drop one')
-        if self.size > MAX_OUTCOMES:
-            raise ScenarioError(
-                f"{self.size:,} outcomes; at most {MAX_OUTCOMES:,} are supported, as every outcome is an action "
-                "and has a row in each table. Use fewer issues or options"
-            )
 
     def __getstate__(self) -> dict[str, object]:
         """The fields alone: a copy or pickle builds its own tables, so they stay read-only there too."""
@@ -188,7 +176,8 @@ class Scenario:
 
     @cached_property
     def hash(self) -> str:
-        """16 hex digits of what is negotiated: issues, options, figures. No name but those of issues and options."""
+        """16 hex digits of what is negotiated: issues, options and figures, whatever scenario and profiles
+        are called and wherever they come from."""
         issues = [[issue.name, issue.options] for issue in self.issues]
         figures = [[p.weights, p.evaluations, p.reservation, p.discount] for p in self.profiles]
         content = json.dumps([issues, figures], separators=(",", ":"))
@@ -204,7 +193,7 @@ class Scenario:
         for issue, option in zip(self.issues, options, strict=True):
             if not 0 <= option < len(issue.options):
                 raise ScenarioError(
-                    f'issue "{issue.name}": no option {option}; they are numbered 0 to {len(issue.options) - 1}'
+                    f'issue "{issue.name}": no option {option}; they run from 0 to {len(issue.options) - 1}'
                 )
         return sum(int(option) * stride for option, stride in zip(options, self._strides, strict=True))
 
@@ -220,7 +209,7 @@ class Scenario:
     def describe(self, outcome: int) -> str:
         """`outcome` in words, such as `Laptop=Dell, Harddisk=60 Gb`."""
         if not 0 <= outcome < self.size:
-            raise ScenarioError(f"no outcome {outcome}; they are numbered 0 to {self.size - 1}")
+            raise ScenarioError(f"no outcome {outcome}; they run from 0 to {self.size - 1}")
         picks = zip(self.issues, self.options[outcome], strict=True)
         return ", ".join(f"{issue.name}={issue.options[option]}" for issue, option in picks)
 
@@ -231,7 +220,7 @@ class Scenario:
 
     def _check_length(self, picks: Sequence[object]) -> None:
         if len(picks) != len(self.issues):
-            raise ScenarioError(f"{len(picks)} options for {len(self.issues)} issues; an outcome picks one per issue")
+            raise ScenarioError(f"{len(picks)} options for {len(self.issues)} issues; pick one for each")
 
 
 def _weighted_sums(profile: Profile) -> Floats:
@@ -247,9 +236,50 @@ def _relative(evaluations: Sequence[float]) -> Floats:
     return np.zeros(len(evaluations)) if greatest < NEGLIGIBLE else np.array(evaluations) / greatest
 
 
+def figures(where: str, values: Iterable[object]) -> tuple[float, ...]:
+    """Each of `values` as `figure` takes it; `where` and its position from 1 name it in errors."""
+    return tuple(figure(f"{where} {position}", value) for position, value in enumerate(values, 1))
+
+
+def figure(where: str, value: object) -> float:
+    """`value` as a double; -0.0 becomes 0.0, so that equal figures have equal hashes.
+
+    Raises:
+        ScenarioError: it is no number, not finite, or negative; the message begins with `where`.
+    """
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ScenarioError(f"{where} is {value!r}; give a number")
+    try:
+        number = float(value) + 0.0
+    except OverflowError:
+        number = math.inf
+    if not 0 <= number < math.inf:
+        raise ScenarioError(f"{where} is {number}; give a finite number that is not negative")
+    return number
+
+
+def check_issues(issues: Sequence[Issue]) -> None:
+    """Refuse issues that make no scenario, whatever the profiles.
+
+    Raises:
+        ScenarioError: no issues, two of one name, or more than MAX_OUTCOMES outcomes.
+    """
+    if not issues:
+        raise ScenarioError("no issues; give at least one")
+    if (repeated := _repeated(issue.name for issue in issues)) is not None:
+        raise ScenarioError(f'duplicate issue "{repeated}"; rename or drop one')
+    outcomes = math.prod(len(issue.options) for issue in issues)
+    if outcomes > MAX_OUTCOMES:
+        raise ScenarioError(
+            f"{outcomes:,} outcomes; use fewer issues or options, for at most {MAX_OUTCOMES:,}: "
+            "each outcome is an action of the players and a row in their tables"
+        )
+
+
 def _check_fit(issues: tuple[Issue, ...], profile: Profile) -> None:
     if len(profile.weights) != len(issues):
-        raise ScenarioError(f'profile "{profile.name}": figures for {len(profile.weights)} of {len(issues)} issues')
+        count = len(profile.weights)
+        raise ScenarioError(f'profile "{profile.name}": figures for {count} issues, not {len(issues)}')
     for issue, evaluations in zip(issues, profile.evaluations, strict=True):
         if len(evaluations) != len(issue.options):
             raise ScenarioError(
@@ -262,23 +292,6 @@ def _option_number(issue: Issue, name: str) -> int:
     if name not in issue.options:
         raise ScenarioError(f'issue "{issue.name}": no option "{name}"{did_you_mean(name, issue.options)}')
     return issue.options.index(name)
-
-
-def _figures(where: str, values: Iterable[object]) -> tuple[float, ...]:
-    return tuple(_figure(f"{where} {position}", value) for position, value in enumerate(values, 1))
-
-
-def _figure(where: str, value: object) -> float:
-    """`value` as a double; -0.0 becomes 0.0, so that equal figures have equal hashes."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise ScenarioError(f"{where} is {value!r}; give a number")
-    try:
-        number = float(value) + 0.0
-    except OverflowError:
-        number = math.inf
-    if not 0 <= number < math.inf:
-        raise ScenarioError(f"{where} is {number}; give a finite number that is not negative")
-    return number
 
 
 def _repeated(names: Iterable[str]) -> str | None:

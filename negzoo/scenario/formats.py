@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from negzoo.errors import ScenarioError, did_you_mean
-from negzoo.scenario.domain import Issue, Profile, Scenario
+from negzoo.scenario.domain import Issue, Profile, Scenario, check_issues, figure, figures
 
 Node = dict[str, Any]
 Kind = TypeVar("Kind")
@@ -55,7 +55,7 @@ def loads_toml(text: str, where: str = "scenario") -> Scenario:
     """The scenario that `text` describes; errors name it `where`.
 
     Raises:
-        ScenarioError: a syntax error (with its line), a missing or unknown key, or figures that make no scenario.
+        ScenarioError: a syntax error (with its line), a missing or unknown key, or what makes no scenario.
     """
     with _located(where):
         try:
@@ -88,6 +88,7 @@ def dumps_toml(scenario: Scenario) -> str:
 def _scenario(document: Node) -> Scenario:
     _check_keys(document, required=["name", "issues", "profiles"], optional=["source"])
     issues = tuple(_issue(node, i) for i, node in enumerate(_get(document, "issues", list), 1))
+    check_issues(issues)
     profiles = [_profile(node, i, issues) for i, node in enumerate(_get(document, "profiles", list), 1)]
     if len(profiles) != 2:
         raise ScenarioError(f"{len(profiles)} [[profiles]]; a negotiation has two")
@@ -120,18 +121,18 @@ def _profile(node: object, position: int, issues: tuple[Issue, ...]) -> Profile:
     return Profile(
         name=name,
         weights=tuple(weight for weight, _ in rows),
-        evaluations=tuple(tuple(evaluations) for _, evaluations in rows),
+        evaluations=tuple(evaluations for _, evaluations in rows),
         reservation=node.get("reservation", 0.0),
         discount=node.get("discount"),
     )
 
 
-def _preference(preferences: Node, issue: Issue) -> tuple[Any, list[Any]]:
-    """The weight of `issue` and the evaluations of its options, which `Profile` then judges."""
+def _preference(preferences: Node, issue: Issue) -> tuple[float, tuple[float, ...]]:
+    """The weight of `issue` and the evaluations of its options."""
     node = _get(preferences, issue.name, dict)
     with _located(f'issue "{issue.name}"'):
         _check_keys(node, required=["weight", "evaluations"])
-        return node["weight"], _get(node, "evaluations", list)
+        return figure("weight", node["weight"]), figures("evaluation", _get(node, "evaluations", list))
 
 
 def _check_keys(node: Node, required: Collection[str], optional: Collection[str] = ()) -> None:
@@ -174,7 +175,8 @@ def _issue_block(issue: Issue) -> list[str]:
 
 
 def _profile_block(profile: Profile, issues: tuple[Issue, ...]) -> list[str]:
-    lines = ["[[profiles]]", f"name = {_quoted(profile.name)}", f"reservation = {_number(profile.reservation)}"]
+    lines = ["[[profiles]]", f"name = {_quoted(profile.name)}"]
+    lines.append(f"reservation = {_number(profile.reservation)}")
     if profile.discount is not None:
         lines.append(f"discount = {_number(profile.discount)}")
     lines.append("[profiles.preferences]")

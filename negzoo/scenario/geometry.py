@@ -22,7 +22,7 @@ def pareto_frontier(utilities: Floats) -> Outcomes:
     """The outcomes that none beats: none is at least as good for both players and better for one.
 
     Sorted by both utilities, each outcome is on the frontier if it is better for player 2 than all before
-    it, or has the same utilities as one that is: O(n log n).
+    it, or has the same utilities as one that is: O(n log n). Utilities are compared to the last bit.
 
     Args:
         utilities: [2, Ω].
@@ -31,13 +31,14 @@ def pareto_frontier(utilities: Floats) -> Outcomes:
         [F] outcomes, from the best for player 1 to the best for player 2; those with equal utilities are all
         in, in outcome order.
     """
-    order = np.lexsort((-utilities[1], -utilities[0]))
+    order: Outcomes = np.lexsort((-utilities[1], -utilities[0]))
     first, second = utilities[:, order]
     opens_run = np.append(True, (np.diff(first) != 0) | (np.diff(second) != 0))
     best_before = np.append(-np.inf, np.maximum.accumulate(second)[:-1])
     unbeaten = (second > best_before)[opens_run]
     run = np.cumsum(opens_run) - 1
-    return order[unbeaten[run]]
+    frontier: Outcomes = order[unbeaten[run]]
+    return frontier
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class Geometry:
         return np.array([self._nearest(*pair) for pair in pairs], dtype=np.float64).reshape(first.shape)
 
     def _windows(self, first: Floats, second: Floats) -> tuple[Outcomes, Outcomes]:
-        """Of each point, the stretch of the frontier that holds its nearest outcome: from (incl.), to (excl.).
+        """For each point, where on the frontier its nearest outcome can be: from, and up to (exclusive).
 
         Along the frontier, outcomes recede once they are better for one player and worse for the other than
         the point is; so all but the next of those, on either side, can be left out.
@@ -136,17 +137,20 @@ class Geometry:
     @cached_property
     def _points(self) -> Floats:
         """[2, F], the utilities of the frontier: falling for player 1, rising for player 2."""
-        return self.scenario.utilities[:, self.frontier]
+        points: Floats = self.scenario.utilities[:, self.frontier]
+        return points
 
     @cached_property
     def _gains(self) -> Floats:
         """[2, F], what each player has over no agreement."""
-        return self._points - np.array([[profile.reservation] for profile in self.scenario.profiles])
+        reservations = np.array([[profile.reservation] for profile in self.scenario.profiles])
+        gains: Floats = self._points - reservations
+        return gains
 
     @cached_property
     def _rational(self) -> npt.NDArray[np.bool_]:
         """[F], where nobody prefers no agreement; all of the frontier where that is nowhere."""
-        rational = (self._gains >= 0).all(axis=0)
+        rational = np.all(self._gains >= 0, axis=0)
         return rational if rational.any() else np.ones_like(rational)
 
     def _best(self, scores: Floats, only_rational: bool = False) -> int:

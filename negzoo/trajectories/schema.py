@@ -46,8 +46,8 @@ Attributes of the file
     models/name       str
     clocks/name       str
 
-A reader accepts other columns and groups beside these and does not read them. Two columns of `episodes/` and the
-names make the rest of a row redundant on purpose: a file can be summed up without its steps, and without a domain.
+A reader leaves other columns and groups alone. Utilities are stored although a domain gives them: a file can be
+read, and summed up, by whoever does not have its domains.
 """
 
 from dataclasses import dataclass

@@ -1,0 +1,300 @@
+"""Tianshou's multi-agent manager, corrected for games in which players take turns.
+
+The stock manager keeps only the rows on which an agent acts: reward that is paid on the other's move is lost, the next
+observation of each of its rows is the other player's, and returns run across games (thu-ml/tianshou#399, #806). Here
+
+1. an own row is folded with the other's row behind it: rewards summed, end and next observation taken from the latter;
+2. an own row whose answer the rollout no longer saw is dropped, and the last one kept is marked unfinished;
+3. PPO then prepares the folded rows as if the learner had been alone with them.
+
+A fixed opponent is a parameter-free policy: the environment seats the strategy, and the policy plays its `reply`.
+This path is the readable reference for what learning is.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tianshou.algorithm import PPO
+from tianshou.algorithm.algorithm_base import OnPolicyAlgorithm, Policy, TrainingStats
+from tianshou.algorithm.multiagent.marl import MARLDispatcher, MultiAgentOnPolicyAlgorithm, MultiAgentPolicy
+from tianshou.data import Batch, Collector, ReplayBuffer, VectorReplayBuffer, to_numpy
+from tianshou.env import DummyVectorEnv
+from tianshou.env.pettingzoo_env import PettingZooEnv
+from tianshou.trainer import OnPolicyTrainerParams
+from torch import nn
+
+from negzoo.engine.rng import derive_key
+from negzoo.envs import AGENTS, Codec, NegotiationEnv, NegotiationSettings
+from negzoo.learn.ppo import build_ppo
+from negzoo.learn.settings import PPOSettings
+from negzoo.opponents import Opponent
+from negzoo.scenario import Scenario
+
+_WEIGHTS_LANE, _SAMPLING_LANE, _ENVS_LANE = range(3)
+
+
+class TurnBasedEnv(PettingZooEnv):
+    """A negotiation as Tianshou wants it: observations name the agent, infos hold what its seated opponent plays."""
+
+    def __init__(self, env: NegotiationEnv, seed: int) -> None:
+        env.reset(seed=seed)
+        super().__init__(env)
+
+    def reset(self, *_: Any, **__: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        self.env.reset()
+        observation, _reward, _terminated, _truncated, info = self._last()
+        return observation, info
+
+    def step(self, action: Any) -> tuple[dict[str, Any], list[float], bool, bool, dict[str, Any]]:
+        self.env.step(action)
+        observation, _reward, terminated, truncated, info = self._last()
+        return observation, [self.env.rewards[agent] for agent in AGENTS], terminated, truncated, info
+
+    def _last(self) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        seen, reward, terminated, truncated, info = self.env.last()
+        observation = {"agent_id": self.env.agent_selection, "obs": seen}
+        return observation, reward, terminated, truncated, {"reply": info["reply"], "member": info["member"]}
+
+
+class FixedPolicy(Policy):
+    """Plays what the opponent seated in the environment replies."""
+
+    def forward(self, batch: Batch, state: Any = None, **_: Any) -> Batch:
+        return Batch(act=np.asarray(batch.info.reply), state=state)
+
+
+class FixedAlgorithm(OnPolicyAlgorithm[FixedPolicy]):
+    """Learns nothing."""
+
+    def _preprocess_batch(self, batch: Any, buffer: ReplayBuffer, indices: NDArray[np.int64]) -> Batch:
+        return Batch()
+
+    def _update_with_batch(self, batch: Any, batch_size: int | None, repeat: int) -> TrainingStats:
+        return TrainingStats()
+
+
+@dataclass(frozen=True)
+class FoldedTurns:
+    """A learner's own turns, each with the answer to it.
+
+    Attributes:
+        batch: obs, act, rew, terminated, truncated, done and obs_next of n turns, in order.
+        unfinished: bool [n], the turns behind which the rollout was cut in the middle of a negotiation.
+    """
+
+    batch: Batch
+    unfinished: NDArray[np.bool_]
+
+    @cached_property
+    def terminated(self) -> NDArray[np.bool_]:
+        """bool [n]; Tianshou asks the buffer for this when it masks values."""
+        return np.asarray(self.batch.terminated)
+
+    def unfinished_index(self) -> NDArray[np.int64]:
+        """The unfinished turns; Tianshou asks the buffer for them when it computes advantages."""
+        return np.flatnonzero(self.unfinished)
+
+
+def fold_turns(batch: Batch, is_last: NDArray[np.bool_], agent: str) -> FoldedTurns:
+    """Fold the other player's turns into those of `agent`.
+
+    Args:
+        batch: the rows of a rollout, in order, environment by environment; `rew` is [n, 2].
+        is_last: bool [n], whether a row is the last one that its environment gathered.
+        agent: whose turns are wanted.
+    """
+    player = AGENTS.index(agent)
+    own = np.flatnonzero((batch.obs.agent_id == agent) & (batch.done | ~is_last))
+    answered = ~batch.done[own]
+    answer = own + answered
+    reward = batch.rew[own, player] + np.where(answered, batch.rew[answer, player], 0.0)
+    environment = (np.cumsum(is_last) - is_last)[own]
+    cut = np.append(environment[1:] != environment[:-1], True) if own.size else np.zeros(0, bool)
+    turns = Batch(
+        obs=batch.obs.obs[own],
+        act=batch.act[own],
+        rew=reward,
+        terminated=batch.terminated[answer],
+        truncated=batch.truncated[answer],
+        done=batch.done[answer],
+        obs_next=batch.obs_next.obs[answer],
+        info=Batch(),
+    )
+    return FoldedTurns(turns, cut & ~turns.done)
+
+
+class TurnBasedPolicy(MultiAgentPolicy):
+    """Lets each player's policy act where it is its turn, on plain observations."""
+
+    def forward(self, batch: Batch, state: Any = None, **_: Any) -> Batch:
+        acting = [(policy, np.flatnonzero(batch.obs.agent_id == agent)) for agent, policy in self.policies.items()]
+        answers = [
+            (rows, to_numpy(policy(Batch(obs=batch.obs.obs[rows], info=batch.info[rows])).act))
+            for policy, rows in acting
+            if rows.size
+        ]
+        order = np.argsort(np.concatenate([rows for rows, _ in answers]))
+        return Batch(act=np.concatenate([act for _, act in answers])[order], state=None)
+
+
+class TurnBasedDispatcher(MARLDispatcher[OnPolicyAlgorithm[Any]]):
+    """Hands each learner its own turns, folded; counts them."""
+
+    def __init__(self, algorithms: list[OnPolicyAlgorithm[Any]], env: PettingZooEnv) -> None:
+        super().__init__(algorithms, env)
+        self.turns = dict.fromkeys(AGENTS, 0)
+
+    def create_policy(self) -> TurnBasedPolicy:
+        return TurnBasedPolicy({agent: algorithm.policy for agent, algorithm in self.algorithms.items()})
+
+    def dispatch_process_fn(self, batch: Any, buffer: ReplayBuffer, indices: NDArray[np.int64]) -> Batch:
+        is_last = np.isin(indices, buffer.last_index)
+        prepared = {}
+        for agent, algorithm in self.algorithms.items():
+            folded = fold_turns(batch, is_last, str(agent))
+            count = len(folded.unfinished)
+            self.turns[str(agent)] += count
+            rows = np.arange(count)
+            prepared[agent] = algorithm._preprocess_batch(folded.batch, folded, rows) if count else Batch()
+        return Batch(prepared)
+
+
+class TurnBasedAlgorithm(MultiAgentOnPolicyAlgorithm):
+    """Tianshou's multi-agent on-policy algorithm over folded turns."""
+
+    def __init__(self, *, algorithms: list[OnPolicyAlgorithm[Any]], env: PettingZooEnv) -> None:
+        dispatcher = TurnBasedDispatcher(algorithms, env)
+        OnPolicyAlgorithm.__init__(self, policy=dispatcher.create_policy())
+        self._dispatcher = dispatcher
+        self._submodules = nn.ModuleList(algorithms)
+
+    def turns(self, agent: str) -> int:
+        """How many turns of `agent` have been learned from."""
+        return self._dispatcher.turns[agent]
+
+
+logging.getLogger("tianshou.data.stats").addFilter(lambda record: "only 1D sequences" not in record.getMessage())
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Tianshou and torch draw from global generators: seed both, use one thread, and leave all as it was."""
+    state, threads = np.random.get_state(), torch.get_num_threads()  # noqa: NPY002 - Tianshou's generator
+    np.random.seed(seed % 2**32)  # noqa: NPY002
+    torch.set_num_threads(1)
+    try:
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            yield
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+        torch.set_num_threads(threads)
+
+
+class ManagerTraining:
+    """One PPO learner that bargains with one seated opponent, under Tianshou's multi-agent manager.
+
+    Args:
+        scenario: what is negotiated.
+        opponent: who sits across; a pool draws a member per negotiation.
+        game: how it is negotiated.
+        ppo: how it is learned.
+        seed: determines everything: weights, games and sampling.
+        learner_seat: whether the learner is player 0 or player 1.
+        initial: weights to start from, as `weights` returns them, instead of fresh ones.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        opponent: Opponent,
+        game: NegotiationSettings,
+        ppo: PPOSettings,
+        seed: int,
+        learner_seat: int = 0,
+        initial: dict[str, torch.Tensor] | None = None,
+    ) -> None:
+        self.codec, self.ppo, self.seed = Codec(scenario, game), ppo, seed
+        self.agent, self.learner_seat = AGENTS[learner_seat], learner_seat
+        seated = {AGENTS[1 - learner_seat]: opponent}
+        with seeded(self._derive(_WEIGHTS_LANE)):
+            self.learner = build_ppo(self.codec, ppo)
+        if initial is not None:
+            load_weights(self.learner, initial)
+        self.envs = [
+            TurnBasedEnv(
+                NegotiationEnv(scenario, opponents=seated, settings=game, mask_in="info"), self._derive(_ENVS_LANE, i)
+            )
+            for i in range(ppo.envs)
+        ]
+        self.algorithm = TurnBasedAlgorithm(algorithms=self._algorithms(), env=self.envs[0])
+
+    def _derive(self, *lane: int) -> int:
+        return int(derive_key(self.seed, *lane))
+
+    def _algorithms(self) -> list[OnPolicyAlgorithm[Any]]:
+        fixed = FixedAlgorithm(policy=FixedPolicy(self.codec.action_space()))
+        return [self.learner, fixed] if self.learner_seat == 0 else [fixed, self.learner]
+
+    @property
+    def steps(self) -> int:
+        """Learner steps learned from so far."""
+        return self.algorithm.turns(self.agent)
+
+    @property
+    def weights(self) -> dict[str, torch.Tensor]:
+        """A copy of the learner's weights, by name."""
+        return copy_weights(self.learner)
+
+    def run(self, steps: int) -> Iterator[int]:
+        """Learn for at least `steps` learner steps; yields how many there have been, after each update.
+
+        An update gathers 2 * horizon moves per environment, half of them the learner's.
+        """
+        moves = 2 * self.ppo.horizon * self.ppo.envs
+        workers = DummyVectorEnv([lambda env=env: env for env in self.envs])
+        with seeded(self._derive(_SAMPLING_LANE)):
+            buffer = VectorReplayBuffer(2 * moves, len(self.envs))
+            collector = Collector(self.algorithm, workers, buffer)
+            trainer = self.algorithm.create_trainer(
+                OnPolicyTrainerParams(
+                    training_collector=collector,
+                    max_epochs=ceil(steps / self.ppo.horizon) + 1,
+                    epoch_num_steps=moves,
+                    collection_step_num_env_steps=moves,
+                    update_step_num_repetitions=self.ppo.epochs,
+                    batch_size=self.ppo.minibatch,
+                    multi_agent_return_reduction=lambda returns: returns[:, self.learner_seat],
+                    verbose=False,
+                    show_progress=False,
+                )
+            )
+            trainer.reset()
+            while self.steps < steps:
+                trainer.execute_epoch()
+                yield self.steps
+
+
+def copy_weights(learner: PPO) -> dict[str, torch.Tensor]:
+    """The policy's and value network's weights, detached and on the CPU."""
+    networks = {"actor": learner.policy.actor, "critic": learner.critic}
+    return {
+        f"{name}.{key}": value.detach().cpu().clone()
+        for name, network in networks.items()
+        for key, value in network.state_dict().items()
+    }
+
+
+def load_weights(learner: PPO, weights: dict[str, torch.Tensor]) -> None:
+    """Put weights from `copy_weights` into a learner of the same shape."""
+    for name, network in {"actor": learner.policy.actor, "critic": learner.critic}.items():
+        prefix = f"{name}."
+        network.load_state_dict({k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)})
