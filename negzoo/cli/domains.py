@@ -133,7 +133,7 @@ def _table(*headings: str) -> Table:
 
 
 def _save_plot(scenario: Scenario, path: Path) -> None:
-    from negzoo.analysis.plots import outcome_space  # matplotlib is slow to import
+    from negzoo.scenario.drawing import outcome_space  # matplotlib is slow to import
 
     try:
         outcome_space(scenario).savefig(path)

@@ -179,6 +179,14 @@ class NegotiationEnv(AECEnv[str, Any, Any]):
         return self._seed
 
     @property
+    def opponent_name(self) -> str:
+        """Who plays this negotiation on the seated side, "" if nobody is seated: of a pool, the member drawn for it."""
+        names = [
+            opponent.members[int(self.seats[agent].member(_ROW)[0])].name for agent, opponent in self.opponents.items()
+        ]
+        return " / ".join(names)
+
+    @property
     def ending(self) -> Ending:
         """How the negotiation ended, or that it runs."""
         return Ending(int(self.negotiations.ending[0]))

@@ -12,7 +12,7 @@ This path is the readable reference for what learning is.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,7 +44,8 @@ _WEIGHTS_LANE, _SAMPLING_LANE, _ENVS_LANE = range(3)
 class TurnBasedEnv(PettingZooEnv):
     """A negotiation as Tianshou wants it: observations name the agent, infos hold what its seated opponent plays."""
 
-    def __init__(self, env: NegotiationEnv, seed: int) -> None:
+    def __init__(self, env: NegotiationEnv, seed: int, on_finish: Callable[[NegotiationEnv], None] | None) -> None:
+        self.on_finish = on_finish
         env.reset(seed=seed)
         super().__init__(env)
 
@@ -56,6 +57,8 @@ class TurnBasedEnv(PettingZooEnv):
     def step(self, action: Any) -> tuple[dict[str, Any], list[float], bool, bool, dict[str, Any]]:
         self.env.step(action)
         observation, _reward, terminated, truncated, info = self._last()
+        if terminated and self.on_finish is not None:
+            self.on_finish(self.env)
         return observation, [self.env.rewards[agent] for agent in AGENTS], terminated, truncated, info
 
     def _last(self) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
@@ -210,6 +213,7 @@ class ManagerTraining:
         seed: determines everything: weights, games and sampling.
         learner_seat: whether the learner is player 0 or player 1.
         initial: weights to start from, as `weights` returns them, instead of fresh ones.
+        on_finish: called with the environment of each negotiation that ends.
     """
 
     def __init__(
@@ -221,6 +225,7 @@ class ManagerTraining:
         seed: int,
         learner_seat: int = 0,
         initial: dict[str, torch.Tensor] | None = None,
+        on_finish: Callable[[NegotiationEnv], None] | None = None,
     ) -> None:
         self.codec, self.ppo, self.seed = Codec(scenario, game), ppo, seed
         self.agent, self.learner_seat = AGENTS[learner_seat], learner_seat
@@ -230,10 +235,8 @@ class ManagerTraining:
         if initial is not None:
             load_weights(self.learner, initial)
         self.envs = [
-            TurnBasedEnv(
-                NegotiationEnv(scenario, opponents=seated, settings=game, mask_in="info"), self._derive(_ENVS_LANE, i)
-            )
-            for i in range(ppo.envs)
+            TurnBasedEnv(NegotiationEnv(scenario, opponents=seated, settings=game, mask_in="info"), seed, on_finish)
+            for seed in (self._derive(_ENVS_LANE, i) for i in range(ppo.envs))
         ]
         self.algorithm = TurnBasedAlgorithm(algorithms=self._algorithms(), env=self.envs[0])
 

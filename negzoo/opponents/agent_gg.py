@@ -3,25 +3,27 @@
 It needs no more than the order of its outcomes, and negotiates over importance in place of utility.
 
 1. Importance. Rank the N outcomes from worst to best, 1 to N, equals in reverse product order. An option's
-   weight is the mean rank of the outcomes that have it, less the smallest such mean of all options. imp(ω) is the
-   sum of its options' weights, and R(ω) = (imp(ω) − imp_min) / (imp_max − imp_min), 1 where all are equal.
+   weight is the mean rank of the outcomes that have it, less the smallest such mean of all options. imp(ω)
+   is the sum of its options' weights, and R(ω) = (imp(ω) − imp_min) / (imp_max − imp_min), 1 where all are
+   equal.
 2. Opening, offer the outcome that has every issue's weightiest option.
 3. Accept an offer with R not below the lower limit of the previous turn (1 at the first).
-4. Nash point. Let m be the greatest R received until an offer comes more than 0.003 after the first one (in 40
-   rounds: R of the better of two offers). The estimate is n = m + (1 − m)/1.7 from then on, 0 before.
+4. Nash point. Let m be the greatest R received until an offer comes more than 0.003 after the first one (in
+   40 rounds: of the first two offers). The estimate is n = m + (1 − m)/1.7 from then on, 0 before.
 5. Until t = 0.3, count how often each option was received. appeal(ω) is the sum of its options' counts.
-6. The lower limit falls with t piece by piece towards n (`lower_limit`), at the end not below a margin over the
-   reservation ratio: the reservation value times R of the median outcome, over 0.5. The upper limit is 0.1 higher.
+6. The lower limit falls with t, piece by piece, towards n (`lower_limit`). From t = 0.9 on it stays above
+   the reservation ratio (the reservation value times R of the median outcome, over 0.5) by a margin, as far
+   as 1 allows. The upper limit is 0.1 higher.
 7. From t = 0.9989 on, accept an offer with R above the reservation ratio + 0.2.
-8. Draw outcomes, with replacement, in at most three passes, each of N draws (lineage `paper`) or 2N (`genius`).
-   One between the limits qualifies. Offer the first that qualifies; but from the first turn in [0.2, 0.5) on, the
-   one of greatest appeal in the pass, if that is positive.
-9. If no pass yields an offer, ignore the upper limit. Lineage `genius`: draw until an outcome qualifies. Lineage
-   `paper`: draw one more pass and offer the first that qualifies; if none does, return no move, which breaks the
-   negotiation down.
+8. Draw outcomes, with replacement, in at most three passes, each of N draws (lineage `paper`) or 2N
+   (`genius`). One between the limits qualifies. Offer the first that qualifies; but from the first turn in
+   [0.2, 0.5) on, the one of greatest appeal in the pass, if that is positive.
+9. If no pass yields an offer, ignore the upper limit. Lineage `genius`: draw until an outcome qualifies.
+   Lineage `paper`: draw one more pass and offer the first that qualifies; if none does, return no move,
+   which breaks the negotiation down.
 
-A replay takes steps 8 and 9 draw by draw. In play they are sampled exactly: one draw decides whether any outcome
-of a set turns up in a pass, another which one.
+A replay takes steps 8 and 9 draw by draw. In play they are sampled exactly: one draw decides whether any
+outcome of a set turns up in a pass, another which one.
 """
 
 from dataclasses import dataclass
@@ -50,8 +52,8 @@ MEMORY = np.dtype(
         ("nash_known", np.bool_),
     ]
 )
-"""The lineage (an index into LINEAGES); the lower limit; whether appeal is still disregarded; when the first offer
-came (-1 before); the importance of the best offer received; the Nash estimate, and whether it is made.
+"""The lineage (an index into LINEAGES); the lower limit; whether appeal is still disregarded; when the first
+offer came (-1 before); the greatest importance received; the Nash estimate, and whether it is made.
 
 The notes hold the count of each option, issue after issue."""
 
@@ -184,7 +186,7 @@ def first_in_pass(memory: np.void, draws: Draws, own: Importances, low: float, h
 
 
 @njit(cache=True)
-def dearest_in_pass(
+def most_appealing_in_pass(
     memory: np.void, counts: NDArray[np.float64], draws: Draws, own: Importances, low: float, high: float
 ) -> int:
     """The draw of a pass in [low, high] of greatest positive appeal, of equals the first, or NOTHING."""
@@ -205,11 +207,11 @@ def offer_by_draws(
         if memory.impartial:
             found = first_in_pass(memory, draws, own, low, high)
         else:
-            found = dearest_in_pass(memory, counts, draws, own, low, high)
+            found = most_appealing_in_pass(memory, counts, draws, own, low, high)
         if found != NOTHING:
             return found
-    whole_tape = 1 + draws.tape.size // samples_per_pass(memory, own)
-    for _ in range(1 if memory.lineage == _PAPER else whole_tape):
+    once_round_the_tape = 1 + draws.tape.size // samples_per_pass(memory, own)
+    for _ in range(1 if memory.lineage == _PAPER else once_round_the_tape):
         found = first_in_pass(memory, draws, own, low, np.inf)
         if found != NOTHING:
             return found
@@ -259,7 +261,7 @@ def position_of(values: NDArray[np.float64], wanted: float, skipped: int) -> int
 
 
 @njit(cache=True)
-def dearest(draws: Draws, appeals: NDArray[np.float64], outcomes: int, samples: int) -> int:
+def most_appealing(draws: Draws, appeals: NDArray[np.float64], outcomes: int, samples: int) -> int:
     """The position in `appeals` that the passes yield, or -1; groups of equals are tried greatest first."""
     for _ in range(PASSES):
         remaining = outcomes
@@ -293,7 +295,7 @@ def offer_exactly(
         if turns_up(draws, stop - start, outcomes, PASSES * samples):
             return own.order[start + below(draws, stop - start)]
     else:
-        found = dearest(draws, appeals_of(counts, own, start, stop), outcomes, samples)
+        found = most_appealing(draws, appeals_of(counts, own, start, stop), outcomes, samples)
         if found >= 0:
             return own.order[start + found]
     if memory.lineage == _PAPER and not turns_up(draws, stop, outcomes, samples):
@@ -323,7 +325,7 @@ def respond(memory: np.void, counts: NDArray[np.float64], draws: Draws, own: Imp
     if view.time < 0.3:
         for column in own.columns[view.received]:
             counts[column] += 1
-    memory.lower = lower_limit(memory.nash, own.reservation, view.time)
+    memory.lower = min(lower_limit(memory.nash, own.reservation, view.time), 1.0)
     if 0.2 <= view.time < 0.5:
         memory.impartial = False
     if view.time >= 0.9989 and received > own.reservation + 0.2:

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from negzoo.engine.protocol import ACCEPT, WALK
+from negzoo.engine.protocol import ACCEPT, NOTHING, WALK
 from negzoo.engine.rng import Draws
 from negzoo.opponents.atlas3_search import Searcher, searched
 from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
@@ -95,16 +95,16 @@ def offered_back(memory: np.void, own: Own, view: View) -> int:
 
 @njit(cache=True)
 def finishes_with(memory: np.void, own: Own, view: View) -> int:
-    """The move of the last phase (step 2); WALK where it has none."""
+    """The move of the last phase (step 2); NOTHING where it has none."""
     standing = own.utility[view.received]
     if memory.lineage != _PAPER:
         if memory.returned >= memory.distinct:
-            return ACCEPT if standing >= own.reservation else WALK
+            return ACCEPT if standing >= own.reservation else NOTHING
         candidate = offered_back(memory, own, view)
         if own.utility[candidate] > max(standing, own.reservation):
             memory.returned += 1
             return candidate
-    return ACCEPT if standing > own.reservation else WALK
+    return ACCEPT if standing > own.reservation else NOTHING
 
 
 @njit(cache=True)
@@ -140,7 +140,7 @@ def respond(searcher: Searcher, own: Own, view: View) -> int:
     remember(memory, searcher.counts, own, view)
     if in_last_phase(memory, view):
         move = finishes_with(memory, own, view)
-        if move != WALK:
+        if move != NOTHING:
             return move
     threshold = threshold_at(memory, own, view.time)
     if view.received >= 0 and own.utility[view.received] >= threshold:

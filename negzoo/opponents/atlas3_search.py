@@ -11,9 +11,10 @@
 4. If that falls short too, the best outcome.
 5. Concede: in each issue, in random order, take the option that was received most often, unless that lowers the utility.
 
-Annealing is towards the threshold, for 9,206 steps: a random change of one issue, taken if it is nearer to the
-threshold, or with a probability that falls with time. The answer is one of the visited outcomes of least utility that
-reached the threshold.
+Annealing changes one issue at random 9,206 times, and keeps the change if that is nearer to the threshold, or with a
+probability that falls from step to step. Its answer is one of the outcomes of least utility that reached the
+threshold on the way, as likely as it was often there. It runs in a replay. Otherwise the answer is drawn uniformly from
+all outcomes of least utility that reach the threshold: those that annealing finds, save that it weighs equals unevenly.
 """
 
 import math
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from negzoo.engine.rng import Draws, below, shuffle, uniform
 from negzoo.opponents.base import LINEAGES
 from negzoo.opponents.kernel import Own
+from negzoo.opponents.orders import at_least
 
 _PAPER = LINEAGES.index("paper")
 
@@ -53,8 +55,8 @@ def changed(own: Own, outcome: int, issue: int, option: int) -> int:
 
 
 @njit(cache=True)
-def mix(values: NDArray[np.float64], searcher: Searcher) -> None:
-    """Shuffle the values 0 .. n-1; lineage `paper`: draw n of them with replacement."""
+def mix(values: NDArray[np.generic], searcher: Searcher) -> None:
+    """Shuffle the n values; lineage `paper`: replace them by n draws from 0 .. n-1."""
     if searcher.memory.lineage == _PAPER:
         for k in range(values.size):
             values[k] = below(searcher.draws, values.size)
@@ -63,8 +65,9 @@ def mix(values: NDArray[np.float64], searcher: Searcher) -> None:
 
 
 @njit(cache=True)
-def mixed(count: int, searcher: Searcher) -> NDArray[np.float64]:
-    values = np.arange(count).astype(np.float64)
+def mixed(count: int, searcher: Searcher) -> NDArray[np.int64]:
+    """0 .. count-1, mixed."""
+    values = np.arange(count)
     mix(values, searcher)
     return values
 
@@ -112,33 +115,46 @@ def relative(searcher: Searcher, own: Own, issue: int, option: int) -> float:
 
 
 @njit(cache=True)
-def traded_off(searcher: Searcher, own: Own, threshold: float) -> int:
-    """Step 3's trade-off; lineage `genius` keeps the new order of issues."""
-    outcome, room, spent = searcher.memory.max_bid, threshold - 1, 0.0
+def next_issues(searcher: Searcher) -> NDArray[np.float64]:
+    """The issues in the order of a trade-off; lineage `genius` goes on from the last order, and keeps the new one."""
     issues = searcher.order.copy()
     mix(issues, searcher)
     if searcher.memory.lineage != _PAPER:
         searcher.order[:] = issues
-    for issue in issues:
-        for option in mixed(own.sizes[int(issue)], searcher):
-            change = relative(searcher, own, int(issue), int(option))
-            if room <= spent + change:
-                outcome, spent = changed(own, outcome, int(issue), int(option)), spent + change
+    return issues
+
+
+@njit(cache=True)
+def traded_off(searcher: Searcher, own: Own, threshold: float) -> int:
+    """The trade-off of step 3. The costs add up to no less than threshold − 1; an issue without a match stays."""
+    outcome, limit, spent = searcher.memory.max_bid, threshold - 1, 0.0
+    for issue in next_issues(searcher).astype(np.int64):
+        for option in mixed(own.sizes[issue], searcher):
+            change = relative(searcher, own, issue, option)
+            if limit <= spent + change:
+                outcome, spent = changed(own, outcome, issue, option), spent + change
                 break
     return outcome
 
 
 @njit(cache=True)
+def is_warmer(draws: Draws, miss: float, next_miss: float, temperature: float) -> bool:
+    """Whether annealing takes the next outcome, `next_miss` away from the threshold; draws only if that is not nearer."""
+    return next_miss < miss or math.exp(-abs(next_miss - miss) / temperature) > uniform(draws)
+
+
+@njit(cache=True)
 def annealed(searcher: Searcher, own: Own, start: int, threshold: float) -> int:
-    memory, draws = searcher.memory, searcher.draws
-    found, count, least = np.empty(COOLINGS, np.int32), 0, np.inf
+    """Annealing from `start`, step by step; `start` where nothing on the way reaches the threshold."""
+    draws = searcher.draws
+    found, count, least = np.empty(COOLINGS, np.int64), 0, np.inf
     current, temperature = start, HOTTEST
     while temperature > COLDEST:
         issue = int(searcher.order[below(draws, searcher.order.size)])
         following = changed(own, current, issue, below(draws, own.sizes[issue]))
-        notice(memory, own, following)
+        notice(searcher.memory, own, following)
         miss, next_miss = abs(threshold - own.utility[current]), abs(threshold - own.utility[following])
-        if next_miss < miss or math.exp(-abs(next_miss - miss) / temperature) > uniform(draws):
+        if is_warmer(draws, miss, next_miss, temperature):
             current = following
         utility = own.utility[current]
         if threshold <= utility <= least:
@@ -147,6 +163,18 @@ def annealed(searcher: Searcher, own: Own, start: int, threshold: float) -> int:
             count, least = count + 1, utility
         temperature *= COOLING
     return found[below(draws, count)] if count else start
+
+
+@njit(cache=True)
+def any_least(draws: Draws, own: Own, start: int, threshold: float) -> int:
+    """Any of the outcomes of least utility that reach the threshold; `start` where none does."""
+    last = at_least(own.ranked, threshold)
+    if own.ranked[last] < threshold:
+        return start
+    first = last
+    while first > 0 and own.ranked[first - 1] == own.ranked[last]:
+        first -= 1
+    return own.order[first + below(draws, last - first + 1)]
 
 
 @njit(cache=True)
@@ -160,17 +188,19 @@ def compensated(searcher: Searcher, own: Own, base: int, threshold: float) -> in
         if memory.lineage == _PAPER:
             return base
         memory.additive = False
-    return annealed(searcher, own, outcome, threshold)
+    if searcher.draws.tape.size:
+        return annealed(searcher, own, outcome, threshold)
+    return any_least(searcher.draws, own, outcome, threshold)
 
 
 @njit(cache=True)
 def most_received(searcher: Searcher, own: Own, issue: int) -> int:
     """The option received most often, the first drawn of equals; lineage `paper`: of those drawn."""
     options = mixed(own.sizes[issue], searcher)
-    best = int(options[0])
+    best = options[0]
     for option in options:
-        if searcher.counts[issue, int(option)] > searcher.counts[issue, best]:
-            best = int(option)
+        if searcher.counts[issue, option] > searcher.counts[issue, best]:
+            best = option
     return best
 
 
@@ -178,7 +208,7 @@ def most_received(searcher: Searcher, own: Own, issue: int) -> int:
 def conceded(searcher: Searcher, own: Own, outcome: int) -> int:
     """Step 5."""
     for issue in mixed(own.sizes.size, searcher):
-        candidate = changed(own, outcome, int(issue), most_received(searcher, own, int(issue)))
+        candidate = changed(own, outcome, issue, most_received(searcher, own, issue))
         if own.utility[candidate] >= own.utility[outcome]:
             outcome = candidate
     return outcome
@@ -186,7 +216,7 @@ def conceded(searcher: Searcher, own: Own, outcome: int) -> int:
 
 @njit(cache=True)
 def searched(searcher: Searcher, own: Own, threshold: float) -> int:
-    """An offer for the threshold."""
+    """An offer for the threshold: steps 1 to 5."""
     base = random_base(searcher, own)
     outcome = neighbour(searcher, own, base, threshold)
     if own.utility[outcome] < threshold:

@@ -1,15 +1,15 @@
 """Averaged tit-for-tat: concession in proportion to the other side's (Faratin, Sierra & Jennings,
 "Negotiation decision functions for autonomous agents", Robotics and Autonomous Systems 24, 1998).
 
-To this side, the offers received were worth v_1 .. v_n, and its own last offer y. The window gamma says how many
-of the other side's moves back that side's concession is measured.
+The offers received are worth v_1 .. v_n to this side, its own last offer y. The window gamma says how many of
+the other side's moves back that side's concession is measured.
 
 1. While n <= gamma, plan the own outcomes from the best down: the next one after every own offer, the worst
    once there are no more.
 2. Then demand (v_{n-gamma} / v_n) y, not below u_min or the reservation value, and not above u_max. Plan an
    outcome. Lineage `paper`: the one of least own utility that is not below the demand. Lineage `genius`
    (AverageTitForTat of GENIUS): the one of own utility nearest to it.
-3. Where v_n = 0, demand u_max. But lineage `genius` computes NaN from 0/0 or from infinity times y = 0, and its
+3. Where v_n = 0, demand u_max. But lineage `genius` computes NaN from 0/0, and from infinity times y = 0; its
    search for the nearest utility then stays where it begins, in the middle of the outcomes.
 4. Accept an offer worth at least the planned outcome (lineage `paper`: and more than the reservation value);
    else offer it.
@@ -29,7 +29,7 @@ from negzoo.opponents.registry import register
 from negzoo.scenario import Scenario
 
 MEMORY = np.dtype([("gamma", np.int64), ("lineage", np.int32)])
-"""What is fixed for the negotiation: gamma, and the lineage as an index into LINEAGES. The rest is history."""
+"""What is fixed for the negotiation: gamma, and the lineage as an index into LINEAGES."""
 
 _PAPER = LINEAGES.index("paper")
 _LONGEST = np.iinfo(np.int64).max
@@ -37,7 +37,7 @@ _LONGEST = np.iinfo(np.int64).max
 
 @njit(cache=True)
 def demand(memory: np.record, own: Own, view: View) -> float:
-    """Steps 2 and 3, once n > gamma; NaN for the 0/0 of lineage `genius`."""
+    """The utility demanded once n > gamma (steps 2 and 3)."""
     latest: float = own.utility[view.history[-1]]
     earlier: float = own.utility[view.history[-1 - 2 * memory.gamma]]
     mine: float = own.utility[view.history[-2]]

@@ -41,7 +41,7 @@ class Played:
     def __post_init__(self) -> None:
         self._check_shapes()
         if self.clock not in CLOCKS:
-            raise TrajectoryError(f'clock = "{self.clock}": unknown clock{did_you_mean(str(self.clock), CLOCKS)}')
+            raise TrajectoryError(f"no clock {self.clock!r}{did_you_mean(str(self.clock), CLOCKS)}")
         if running := int(np.count_nonzero(self.ending == Ending.RUNNING)):
             raise TrajectoryError(f"{running} negotiations still run; only finished ones are logged")
         if not np.isin(self.ending, list(Ending)).all():
@@ -54,8 +54,8 @@ class Played:
         if len(shape) != 2 or shape[1] < 2 or shape[1] % 2:
             raise TrajectoryError(f"moves has shape {list(shape)}; it is [N, 2 * rounds]")
         for name in ("step", "ending", "index"):
-            if getattr(self, name).shape != shape[:1]:
-                raise TrajectoryError(f"{name} has shape {list(getattr(self, name).shape)}; moves asks for [{shape[0]}]")
+            if (given := getattr(self, name).shape) != shape[:1]:
+                raise TrajectoryError(f"{name} has shape {list(given)}; with these moves it is [{shape[0]}]")
 
     @classmethod
     def finished(cls, negotiations: Negotiations, index: ArrayLike) -> "Played":
@@ -75,7 +75,7 @@ class Played:
     @property
     def rounds(self) -> int:
         """The deadline: how often each player may move."""
-        return self.moves.shape[1] // 2
+        return int(self.moves.shape[1]) // 2
 
 
 @dataclass(frozen=True)
@@ -152,17 +152,17 @@ def episode_rows(played: Played, steps: Rows, utilities: NDArray[np.float64]) ->
 def _check_moves(moves: NDArray[np.int32], outcomes: int) -> None:
     strange = (moves >= outcomes) | (moves < FAULT)
     if strange.any():
-        raise TrajectoryError(f"move {moves[strange][0]} is none: the scenario has outcomes 0 to {outcomes - 1}")
+        raise TrajectoryError(f"{moves[strange][0]} is no move; the outcomes here are 0 to {outcomes - 1}")
 
 
 def _concerned(moves: NDArray[np.int32], position: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The outcome that each move offers or accepts, -1 where none; `position` is its place in its negotiation."""
+    """The outcome that each move offers or accepts, -1 where none; `position` counts within a negotiation."""
     standing = np.where(position > 0, np.roll(moves, 1), NONE)
     return np.maximum(np.where(moves == ACCEPT, standing, moves), NONE)
 
 
-def _worth(outcomes: NDArray[np.int32], utilities: NDArray[np.float64], otherwise: float) -> NDArray[np.float64]:
-    """[2, rows]: both players' utility of each outcome, and `otherwise` where there is none."""
+def _worth(outcomes: NDArray[Any], utilities: NDArray[Any], otherwise: float) -> NDArray[Any]:
+    """float64 [2, rows], both players' utility of each outcome, and `otherwise` where there is none."""
     return np.where(outcomes >= 0, utilities[:, outcomes], otherwise)
 
 

@@ -1,7 +1,7 @@
 """One trajectory file, read-only and on guard: what a file says of itself is checked before it is believed.
 
-It is opened without HDF5's lock, so that a file which is being written can be read. Nothing is followed out of
-the file, and no more is read at once than its bytes can hold.
+It is opened without HDF5's lock, so that a file which is being written can be read. Nothing is followed out
+of the file, and no more is read at once than its bytes can hold.
 """
 
 import stat
@@ -46,7 +46,7 @@ class Part:
         steps, episodes: how many rows of each are complete.
 
     Raises:
-        TrajectoryError: here, or from any `read_...`: a file that is damaged or no trajectory file of this version.
+        TrajectoryError: here or from any `read_...`, a file that is damaged or none of this version.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,7 +1,7 @@
 """Reading trajectories: one file, or a folder of them, finished or still being written.
 
-Opening checks every file and reads two columns of it; episodes are read when first asked for, steps one negotiation
-at a time. The views that `filter` returns share all of it.
+Opening checks every file and reads two columns of it; episodes are read when first asked for, steps one
+negotiation at a time. The views that `filter` returns share all of it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ class Episode:
 
     @property
     def moves(self) -> NDArray[np.int32]:
-        """int32 [S], the moves as the engine knows them: an outcome that is offered, or ACCEPT, WALK, NOTHING, FAULT."""
+        """int32 [S], the engine's moves: an outcome offered, or ACCEPT, WALK, NOTHING, FAULT."""
         kind = self.steps["kind"].astype(np.int32)
         return np.where(kind == Kind.OFFER, self.steps["outcome"], -kind)
 
@@ -91,12 +91,18 @@ class Trajectories:
 
     @property
     def episodes(self) -> Rows:
-        """[len(self)], the rows of `episodes/` as a structured array. Ids count in `names`, `first_step` in its file."""
+        """[len(self)], the rows of `episodes/` as a structured array.
+
+        Its ids are places in `names`. `first_step` counts in the file that holds the episode.
+        """
         return self._log.episodes[self._rows]
 
     @property
     def names(self) -> dict[str, NDArray[np.str_]]:
-        """Names by id, such as `names["players"][episodes["player_0"]]`; also "domains", "stages", "models", "clocks"."""
+        """Names by id, of "domains", "players", "stages", "models", "clocks".
+
+        So `names["players"][episodes["player_0"]]` is [len(self)] names.
+        """
         return self._log.names
 
     def episode(self, number: int) -> Episode:
@@ -157,15 +163,16 @@ class Trajectories:
 def open_trajectories(path: str | Path) -> Trajectories:
     """The negotiations in a file, or in every `.h5` and `.h5.tmp` in a folder and the folders inside.
 
-    A file that is being written is seen as it was when opened.
+    A file that another process is writing is seen as it was when opened. One that this process writes can be
+    read once it is closed.
 
     Raises:
-        TrajectoryError: no such file, no complete negotiation, or a file that is damaged or of another version.
+        TrajectoryError: no such file, no complete negotiation, a file that is damaged or of another version.
     """
     parts = [Part(file) for file in _files(Path(path))]
     size = sum(part.episodes for part in parts)
     if size == 0:
-        raise TrajectoryError(f"{path}: holds no complete negotiation; if it is being written, try again later")
+        raise TrajectoryError(f"{path}: no complete negotiation; if it is being written try again later")
     return Trajectories(_Log(parts), np.arange(size))
 
 
@@ -207,7 +214,8 @@ class _Log:
     def ids(self, table: str, name: str) -> NDArray[np.intp]:
         found = np.flatnonzero(self.names[table] == name)
         if not found.size:
-            raise TrajectoryError(f'no "{name}" among the {table} of this log{did_you_mean(name, self.names[table])}')
+            known = did_you_mean(name, map(str, self.names[table]))
+            raise TrajectoryError(f'no "{name}" among the {table} of this log{known}')
         return found
 
     def episode(self, number: int) -> Episode:
@@ -215,11 +223,12 @@ class _Log:
         row, part = self.episodes[number], self._turn_to(self.parts[which])
         steps = part.read_steps(int(row["first_step"]), int(row["steps"]))
         if (steps["episode"] != number - self._ends[which] + part.episodes).any():
-            raise TrajectoryError(f"{part.path}: steps and episodes do not fit; the file is damaged, write it anew")
+            raise TrajectoryError(f"{part.path}: steps and episodes do not fit; it is damaged, write it anew")
         return self._named(row, steps)
 
     def _named(self, row: Any, steps: Rows) -> Episode:
-        keys = {column.name: self.tables[column.table][row[column.name]] for column in EPISODES.columns if column.table}
+        columns = [column for column in EPISODES.columns if column.table]
+        keys = {column.name: self.tables[str(column.table)][row[column.name]] for column in columns}
         return Episode(
             domain=keys["domain"][0],
             domain_hash=keys["domain"][1],
@@ -244,10 +253,11 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     finished = set(path.rglob(f"*{SUFFIX}"))
-    unfinished = {file for file in path.rglob(f"*{SUFFIX}{UNFINISHED}") if file.with_suffix("") not in finished}
-    if not finished | unfinished:
+    unfinished = set(path.rglob(f"*{SUFFIX}{UNFINISHED}"))
+    files = finished | {file for file in unfinished if file.with_suffix("") not in finished}
+    if not files:
         raise TrajectoryError(f"{path}: no {SUFFIX} or {SUFFIX}{UNFINISHED} file in this folder")
-    return sorted(finished | unfinished)
+    return sorted(files)
 
 
 def _renumbered(part: Part, ids: dict[str, dict[Key, int]]) -> Rows:
@@ -262,5 +272,6 @@ def _renumbered(part: Part, ids: dict[str, dict[Key, int]]) -> Rows:
 
 
 def _faced(rows: Rows, players: NDArray[np.intp]) -> NDArray[np.bool_]:
-    at_0, at_1 = (np.isin(rows[f"player_{seat}"], players) & (rows["learner"] != seat) for seat in (0, 1))
-    return at_0 | at_1
+    at_0 = np.isin(rows["player_0"], players) & (rows["learner"] != 0)
+    at_1 = np.isin(rows["player_1"], players) & (rows["learner"] != 1)
+    return np.asarray(at_0 | at_1)

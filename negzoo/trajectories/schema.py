@@ -14,7 +14,7 @@ Attributes of the file
     episode           int32    the negotiation: a row of `episodes/` of this file
     round             int32    1-based; both players' k-th moves are in round k
     actor             int8     who moves: player 0 or 1
-    kind              int8     0 offer, 1 accept, 2 walk away, 3 nothing (no move came), 4 fault (a strategy raised)
+    kind              int8     0 offer, 1 accept, 2 walk away, 3 nothing (no move came), 4 fault (it raised)
     outcome           int32    the outcome offered or accepted, an index in product order; -1 none
     utility_0         float32  in [0, 1], what that outcome is worth to player 0; NaN where there is none
     utility_1         float32  the same for player 1
@@ -35,7 +35,7 @@ Attributes of the file
     rounds            int32    the deadline: each player moves at most so often
     ending            int8     1 agreement, 2 walked, 3 breakdown, 4 deadline, 5 error
     agreement         int32    the outcome agreed on; -1 none
-    utility_0         float64  what player 0 got, in [0, 1]: 0 without agreement; NaN after an error, which scores nothing
+    utility_0         float64  in [0, 1], what player 0 got: 0 without agreement; NaN after an error
     utility_1         float64  the same for player 1
 
 `tables/`, the names that the ids above stand for; UTF-8, at most 256 bytes; an empty name stands for none
@@ -46,8 +46,8 @@ Attributes of the file
     models/name       str
     clocks/name       str
 
-A reader leaves other columns and groups alone. Utilities are stored although a domain gives them: a file can be
-read, and summed up, by whoever does not have its domains.
+A reader leaves other columns and groups alone. Utilities are stored although a domain gives them: a file can
+be read, and summed up, by whoever does not have its domains.
 """
 
 from dataclasses import dataclass
@@ -65,8 +65,8 @@ NAME_BYTES = 256
 MAX_CHUNK = 1 << 20
 """Rows of the longest chunk that a reader takes: a damaged file cannot make it allocate more at once."""
 DESCRIPTION = (
-    "Negotiations as flat columns, written by negzoo: steps/ has a row per move, episodes/ a row per negotiation, "
-    "tables/ the names behind the ids. Every column is described in docs/trajectories.md of negzoo."
+    "Negotiations as flat columns, written by negzoo: steps/ has a row per move, episodes/ a row per "
+    "negotiation, tables/ the names behind the ids. docs/trajectories.md of negzoo describes every column."
 )
 
 

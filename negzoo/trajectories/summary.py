@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,8 @@ class Encounters:
 
     Attributes:
         domain, stage: their names; "" no stage.
-        opponent: who sits across from the learner. Where nobody learns it is "A vs B", the names of players 0 and 1,
-            and player 0 takes the learner's place below.
+        opponent: who sits across from the learner. Where nobody learns it is "A vs B", the names of players 0
+            and 1, and player 0 takes the learner's place below.
         episodes, agreements, errors: how many there are, and how many ended so.
         utility: the learner's mean utility, errors left out; NaN where nothing else is there.
         opponent_utility: the same for the opponent.
@@ -77,34 +78,42 @@ def summarise(parts: Sequence[Part], episodes: Rows, names: Mapping[str, NDArray
 def _encounters(rows: Rows, names: Mapping[str, NDArray[np.str_]]) -> Iterator[Encounters]:
     seat = np.maximum(rows["learner"], 0)
     named_too = np.where(rows["learner"] == NONE, rows["player_0"], NONE)
-    key = np.stack([rows["domain"], rows["stage"], named_too, _of_seat(rows, "player", 1 - seat)], axis=1)
+    key = np.stack([rows["domain"], rows["stage"], named_too, _at(1 - seat, "player", rows)], axis=1)
     keys, which = np.unique(key, axis=0, return_inverse=True)
-    counted, size = rows["ending"] != Ending.ERROR, len(keys)
-    episodes = np.bincount(which, minlength=size)
-    agreements = np.bincount(which[rows["ending"] == Ending.AGREEMENT], minlength=size)
-    scored = np.bincount(which[counted], minlength=size)
-    own, other = (
-        _means(which[counted], _of_seat(rows, "utility", of)[counted], scored) for of in (seat, 1 - seat)
+    columns = zip(
+        keys,
+        _counts(which, len(keys)),
+        _counts(which[rows["ending"] == Ending.AGREEMENT], len(keys)),
+        _counts(which[rows["ending"] == Ending.ERROR], len(keys)),
+        _means(which, _at(seat, "utility", rows), len(keys)),
+        _means(which, _at(1 - seat, "utility", rows), len(keys)),
+        strict=True,
     )
-    for i, (domain, stage, first, second) in enumerate(keys):
-        players = [names["players"][player] for player in (first, second) if player != NONE]
+    for (domain, stage, *players), episodes, agreements, errors, utility, opponent_utility in columns:
         yield Encounters(
             domain=str(names["domains"][domain]),
             stage=str(names["stages"][stage]),
-            opponent=" vs ".join(players),
-            episodes=int(episodes[i]),
-            agreements=int(agreements[i]),
-            errors=int(episodes[i] - scored[i]),
-            utility=float(own[i]),
-            opponent_utility=float(other[i]),
+            opponent=" vs ".join(names["players"][player] for player in players if player != NONE),
+            episodes=int(episodes),
+            agreements=int(agreements),
+            errors=int(errors),
+            utility=float(utility),
+            opponent_utility=float(opponent_utility),
         )
 
 
-def _of_seat(rows: Rows, column: str, seat: NDArray[np.int8]) -> NDArray[np.generic]:
+def _at(seat: NDArray[Any], column: str, rows: Rows) -> NDArray[Any]:
+    """The values of `column`_0 or `column`_1, by the seat."""
     return np.where(seat == 0, rows[f"{column}_0"], rows[f"{column}_1"])
 
 
-def _means(which: NDArray[np.intp], values: NDArray[np.generic], counts: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The mean of the values of each group, NaN where a group has none."""
-    sums = np.bincount(which, weights=values, minlength=len(counts))
-    return np.divide(sums, counts, out=np.full(len(counts), nan), where=counts > 0)
+def _counts(which: NDArray[Any], size: int) -> NDArray[Any]:
+    return np.bincount(which, minlength=size)
+
+
+def _means(which: NDArray[Any], values: NDArray[Any], size: int) -> NDArray[Any]:
+    """[size], the mean of the values of each group but NaN (errors); NaN where nothing is left."""
+    there = ~np.isnan(values)
+    sums = np.bincount(which[there], weights=values[there], minlength=size)
+    counts = _counts(which[there], size)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), nan)

@@ -48,11 +48,11 @@ class TrajectoryWriter:
 
     Args:
         path: `NAME.h5`; missing folders are made.
-        overwrite: replace what is there, a finished file not before this one is finished. A file that another
-            process writes is never replaced.
+        overwrite: replace what is there, a finished file not before this one is finished. A file that is
+            being written is never replaced.
 
     Raises:
-        TrajectoryError: on entering, the file exists or cannot be made; on leaving, the rest cannot be written.
+        TrajectoryError: on entering, it exists or cannot be made; on leaving, the rest cannot be written.
     """
 
     def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -105,11 +105,11 @@ class TrajectoryWriter:
         """Log finished negotiations of one scenario.
 
         Raises:
-            TrajectoryError: moves that are none in this scenario, or a name that is too long: nothing is logged.
-                A full disk: what is `durable` stays readable, and the next write and closing try again.
+            TrajectoryError: moves that are none in this scenario, or a name that is too long: nothing of the
+                batch is logged. A full disk: what is `durable` stays readable; the next write tries again.
         """
         if self._file is None:
-            raise TrajectoryError(f"{self.path}: not open; write inside `with TrajectoryWriter(...) as writer`")
+            raise TrajectoryError(f"{self.path}: not open; write inside `with TrajectoryWriter(...)`")
         utilities = scenario.utilities[::-1] if labels.swapped else scenario.utilities
         steps = step_rows(played, utilities)
         episodes = episode_rows(played, steps, utilities)
@@ -138,12 +138,11 @@ class TrajectoryWriter:
             self._store_in_order(everything)
             os.ftruncate(self._file.id.get_vfd_handle(), self._file.id.get_filesize())
         except (OSError, RuntimeError) as error:
-            reason = f"cannot be written ({_reason(error)}); its first {self._durable} negotiations can be read"
-            raise TrajectoryError(f"{self.unfinished_path}: {reason}") from error
+            raise self._unwritable(error) from error
 
     def _room_needed(self) -> int:
-        columns = [self._steps, self._episodes, *self._tables.values()]
-        return INDEX_ROOM + sum(part.bytes_waiting for part in columns)
+        columns: list[_Columns | _Table] = [self._steps, self._episodes, *self._tables.values()]
+        return INDEX_ROOM + sum(waiting.bytes_waiting for waiting in columns)
 
     def _store_in_order(self, everything: bool) -> None:
         for table in self._tables.values():
@@ -157,7 +156,8 @@ class TrajectoryWriter:
     def _complete_episodes(self) -> int:
         """How many of the waiting episodes have all their steps on the disk."""
         waiting = self._episodes.waiting
-        return int(np.searchsorted(waiting["first_step"] + waiting["steps"], self._steps.stored, side="right"))
+        ends = waiting["first_step"] + waiting["steps"]
+        return int(np.searchsorted(ends, self._steps.stored, side="right"))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -165,11 +165,21 @@ class TrajectoryWriter:
         try:
             self._store(everything=True)
         finally:
-            file, self._file = self._file, None
-            file.close()
-        _sync(self.unfinished_path)
+            self._close()
         if kind is None:
             self.unfinished_path.replace(self.path)
+
+    def _close(self) -> None:
+        file, self._file = self._file, None
+        try:
+            file.close()
+            _sync(self.unfinished_path)
+        except (OSError, RuntimeError) as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: Exception) -> TrajectoryError:
+        readable = f"its first {self._durable} negotiations can be read"
+        return TrajectoryError(f"{self.unfinished_path}: cannot be written ({_reason(error)}); {readable}")
 
 
 class _Columns:
@@ -200,7 +210,7 @@ class _Columns:
 
     @property
     def bytes_waiting(self) -> int:
-        """At most so many bytes will be added to the file: more than whole chunks, and deflated at their worst."""
+        """At most so many bytes will be added to the file, if all chunks are filled up and none deflates."""
         return (self.rows - self.stored + 2 * self._group.chunk) * self._group.dtype.itemsize
 
     def append(self, rows: Rows) -> None:
@@ -250,7 +260,7 @@ class _Table:
         if isinstance(names, str):
             return np.full(size, self.id(names), np.int32)
         if len(names) != size:
-            raise TrajectoryError(f"{len(names)} player names for {size} negotiations; give one name, or one each")
+            raise TrajectoryError(f"{len(names)} player names for {size} negotiations; give one, or one each")
         distinct, which = np.unique(np.asarray(names, object), return_inverse=True)
         return np.array([self.id(str(name)) for name in distinct], np.int32)[which]
 
@@ -288,7 +298,7 @@ def _encode(where: str, name: str) -> bytes:
 
 
 def _take_room(descriptor: int, size: int) -> None:
-    """Lengthen a file by `size` bytes that the disk really has, where the system can; else leave it as it is."""
+    """Lengthen a file by `size` bytes that the disk really has, where the system can."""
     if not hasattr(os, "posix_fallocate"):
         return
     end = os.fstat(descriptor).st_size
@@ -300,13 +310,17 @@ def _take_room(descriptor: int, size: int) -> None:
 
 
 def _refuse_if_open(path: Path) -> None:
-    """HDF5 locks the file that it writes, where the file system can."""
+    """HDF5 locks what another process writes, and opens as writable what this process writes."""
+    in_use = False
     try:
-        h5py.File(path, "r", locking=True).close()
-    except BlockingIOError as error:
-        raise TrajectoryError(f"{path}: is being written; give every writer a file of its own") from error
+        with h5py.File(path, "r", locking="best-effort") as file:
+            in_use = file.mode != "r"
+    except BlockingIOError:
+        in_use = True
     except OSError:
         pass  # damaged: nobody writes it
+    if in_use:
+        raise TrajectoryError(f"{path}: is being written; give every writer a file of its own")
 
 
 def _reason(error: Exception) -> str:

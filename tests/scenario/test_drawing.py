@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from negzoo.analysis.plots import outcome_space
+from negzoo.scenario.drawing import outcome_space
 from negzoo.scenario import Geometry, Issue, Profile, Scenario, load
 
 LAPTOP = load("laptop")
