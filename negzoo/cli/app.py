@@ -6,7 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 from negzoo import __version__
-from negzoo.cli import domains
+from negzoo.cli import domains, league, trajectories
 from negzoo.errors import NegzooError
 
 USAGE_ERROR = 2
@@ -39,6 +39,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(domains.app, name="domains")
+app.add_typer(league.app, name="league")
+app.add_typer(trajectories.app, name="trajectories")
 
 
 def _print_version(wanted: bool) -> None:

@@ -31,11 +31,12 @@ def one_issue(*options, evaluations):
 
 
 @pytest.mark.skipif(not TABLES.is_dir(), reason="the recorded orders are not here")
-@pytest.mark.parametrize(("domain", "side"), product(DOMAINS, (0, 1)))
+@pytest.mark.parametrize(("domain", "side"), list(product(DOMAINS, (0, 1))))
 def test_genius_order_is_the_recorded_one(domain, side):
     scenario = load(domain)
     utility = scenario.utilities[side]
-    recorded = json.loads(gzip.decompress((TABLES / f"order_{domain}_utility{side + 1}.json.gz").read_bytes()))
+    table = TABLES / f"order_{domain}_utility{side + 1}.json.gz"
+    recorded = json.loads(gzip.decompress(table.read_bytes()))
     order = genius_order(scenario, utility)
     assert order.tolist() == [scenario.index(entry["bid"]) for entry in recorded]
     assert utility[order].tolist() == [entry["u"] for entry in recorded]
@@ -46,14 +47,14 @@ def test_genius_breaks_ties_by_the_hash_of_the_option_names():
     assert genius_order(one_issue("c", "a", "b", evaluations=(1, 1, 1)), np.ones(3)).tolist() == [1, 2, 0]
 
 
-def test_genius_hashes_names_in_utf_16_and_32_bits():
-    # "Aa" and "BB" have one hash; U+1F600 is D83D DE00: 31 * 55357 + 56832; "zzzzzzz" wraps round to a negative one.
-    scenario = one_issue("\U0001f600", "BB", "Aa", "zzzzzzz", evaluations=(1, 1, 1, 1))
-    hashes = [31 * 55357 + 56832, 2112, 2112, sum(122 * 31**k for k in range(7)) - 25 * 2**32]
-    assert -(2**31) <= hashes[3] < 0
-    total = [(31 * (31 * (31 + h) + 0x3FF00000) + 0xBFF00000 + 2**31) % 2**32 for h in hashes]
-    expected = sorted(range(4), key=lambda outcome: (total[outcome], outcome))
-    assert genius_order(scenario, np.ones(4)).tolist() == expected
+def test_genius_hashes_names_as_java_does():
+    # "polygenelubricants" is known for the hash -2^31; U+1F600 is D83D DE00 in UTF-16; "Aa" and "BB" are equal.
+    names = {"polygenelubricants": -(2**31), "\U0001f600": 31 * 0xD83D + 0xDE00, "BB": 2112, "Aa": 2112}
+    one, minus_one = 0x3FF00000, 0xBFF00000
+    hashes = [31 * (31 * (31 + name) + one) + minus_one for name in names.values()]
+    signed = [(value + 2**31) % 2**32 - 2**31 for value in hashes]
+    scenario = one_issue(*names, evaluations=(1, 1, 1, 1))
+    assert genius_order(scenario, np.ones(4)).tolist() == np.argsort(signed, kind="stable").tolist()
 
 
 def test_genius_breaks_ties_of_the_hash_by_its_enumeration_with_the_first_issue_fastest():
@@ -64,7 +65,8 @@ def test_genius_breaks_ties_of_the_hash_by_its_enumeration_with_the_first_issue_
 
 @given(few_levels)
 def test_stable_order_is_best_first_and_keeps_product_order_among_equals(utility):
-    assert stable_order(utility).tolist() == sorted(range(utility.size), key=lambda outcome: -utility[outcome])
+    expected = sorted(range(utility.size), key=lambda outcome: -utility[outcome])
+    assert stable_order(utility).tolist() == expected
 
 
 @given(few_levels, targets)
@@ -98,8 +100,9 @@ def bisection(ranked, target):
             high = middle
         else:
             low = middle
-    nearer_below = middle + 1 < len(ranked) and abs(ranked[middle + 1] - target) < abs(ranked[middle] - target)
-    return middle + 1 if nearer_below else middle
+    distance = [abs(utility - target) for utility in ranked]
+    below = middle + 1
+    return below if below < len(ranked) and distance[below] < distance[middle] else middle
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,137 @@
+"""The table at the end of a league: what was learned, beside what needs no learning."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from negzoo.league.cells import CellResult, meet
+from negzoo.league.plan import Cell, Plan
+from negzoo.league.scores import score
+from negzoo.league.selection import best
+from negzoo.opponents import Opponent, resolve
+from negzoo.opponents.scripted import SCRIPTS
+
+MEAN = "mean"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One opponent in one domain, or the mean over a domain's opponents.
+
+    Attributes:
+        domain, opponent: which.
+        columns: individual utility by column: what each stage's selected model earns, then each trivial policy. None
+            where it is missing.
+    """
+
+    domain: str
+    opponent: str
+    columns: dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A league's table.
+
+    Attributes:
+        title: of the league.
+        columns: in order; each learned column with the number of models behind it.
+        rows: by domain, each domain closed by its mean.
+        note: what stands behind the figures.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    note: str
+
+
+def league_table(plan: Plan, results: dict[str, CellResult]) -> Table:
+    """The table of a league, from the results there are."""
+    columns = (*_learned_columns(plan), *SCRIPTS)
+    rows = []
+    for scenario in plan.league.scenarios:
+        cells = [cell for cell in plan.cells if cell.scenario == scenario]
+        own = [_row(plan, cells, results, opponent) for opponent in _opponents(cells)]
+        rows += [*own, _mean(own, columns)]
+    return Table(plan.league.file.title or plan.league.file.name, columns, tuple(rows), _note(plan, results))
+
+
+def _column(cell: Cell) -> str:
+    """The paper's name for a column, e.g. T3-(Pre), T3-(FT)."""
+    return {"baseline": "Baseline", "pretrain": f"{cell.pool}-(Pre)", "finetune": f"{cell.pool}-(FT)"}[cell.stage]
+
+
+def _learned_columns(plan: Plan) -> tuple[str, ...]:
+    order = {"baseline": 0, "pretrain": 1, "finetune": 2}
+    cells = sorted(plan.cells, key=lambda cell: order[cell.stage])
+    return tuple(dict.fromkeys(_column(cell) for cell in cells))
+
+
+def _opponents(cells: list[Cell]) -> list[Opponent]:
+    return list({opponent.name: opponent for cell in cells for opponent in cell.scored_on}.values())
+
+
+def _row(plan: Plan, cells: list[Cell], results: dict[str, CellResult], opponent: Opponent) -> Row:
+    columns: dict[str, float | None] = {}
+    for column in _learned_columns(plan):
+        group = [cell for cell in cells if _column(cell) == column and _meets(cell, opponent)]
+        columns[column] = _selected_utility(group, results, opponent)
+    for script in SCRIPTS:
+        columns[script] = trivial_utility(cells[0], script, opponent)
+    return Row(cells[0].scenario.name, opponent.name, columns)
+
+
+def _meets(cell: Cell, opponent: Opponent) -> bool:
+    return opponent.name in {other.name for other in cell.scored_on}
+
+
+def _selected_utility(group: list[Cell], results: dict[str, CellResult], opponent: Opponent) -> float | None:
+    done = [results[cell.id] for cell in group if cell.id in results]
+    if not done:
+        return None
+    trained_on = [member.name for member in group[0].opponent.members]
+    return best(done, trained_on).scores[opponent.name].utility
+
+
+def trivial_utility(cell: Cell, script: str, opponent: Opponent) -> float:
+    """What a trivial policy earns in the learner's place."""
+    return score(meet(cell, resolve(script), opponent, cell.league_seed), cell.seat).utility
+
+
+def _mean(rows: list[Row], columns: tuple[str, ...]) -> Row:
+    def mean(column: str) -> float | None:
+        values = [value for row in rows if (value := row.columns[column]) is not None]
+        return float(np.mean(values)) if values else None
+
+    return Row(rows[0].domain, MEAN, {column: mean(column) for column in columns})
+
+
+def _note(plan: Plan, results: dict[str, CellResult]) -> str:
+    done = [cell for cell in plan.cells if cell.id in results]
+    steps = sum(results[cell.id].steps for cell in done)
+    games = plan.league.file.evaluation.games
+    return (
+        f"Individual utility of the selected model, {games} negotiations per figure, a failure counts 0. "
+        f"{len(done)} of {len(plan.cells)} models, {steps:,} learner steps. "
+        "Baseline and FT: the best model against that opponent; Pre: the best model over its pool."
+    )
+
+
+def to_markdown(table: Table) -> str:
+    """The table as Markdown."""
+    return "\n".join([f"# {table.title}", "", *_markdown_lines(table), "", table.note, ""])
+
+
+def _markdown_lines(table: Table) -> Iterator[str]:
+    yield "| domain | opponent | " + " | ".join(table.columns) + " |"
+    yield "|---|---|" + "---:|" * len(table.columns)
+    for row in table.rows:
+        cells = [figure(row.columns[column]) for column in table.columns]
+        yield f"| {row.domain} | {row.opponent} | " + " | ".join(cells) + " |"
+
+
+def figure(value: float | None) -> str:
+    """A utility as tables print it."""
+    return "–" if value is None else f"{value:.3f}"

@@ -1,0 +1,130 @@
+"""`negzoo league`: plan and run leagues."""
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table as RichTable
+
+from negzoo.cli.console import out, print_json
+
+if TYPE_CHECKING:
+    from negzoo.analysis.tables import Table
+    from negzoo.league.plan import Plan
+    from negzoo.league.runner import Outcome
+
+app = typer.Typer(no_args_is_help=True, help="Train learners on pools of opponents, as a league file says.")
+
+STEPS_PER_SECOND = 1200
+"""Learner steps per second and worker of the multi-agent manager on Laptop, measured on two cores; larger domains are slower."""
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="League file, e.g. leagues/quick.toml.")]
+Domains = Annotated[
+    list[str] | None, typer.Option("--domains", metavar="NAME", help="Only this domain; may be given several times.")
+]
+Models = Annotated[int | None, typer.Option("--models", help="Models per domain and opponent, instead of the file's.")]
+Scale = Annotated[float, typer.Option("--scale", help="Multiply all training steps by this.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _plan(file: Path, domains: list[str] | None, models: int | None, scale: float) -> "Plan":
+    from negzoo.league.plan import make_plan
+    from negzoo.league.spec import read_league
+
+    wanted = [name for entry in domains or [] for name in entry.split(",") if name]
+    return make_plan(read_league(file, wanted or None, models, scale))
+
+
+@app.command()
+def plan(
+    file: File, domains: Domains = None, models: Models = None, scale: Scale = 1.0, as_json: Json = False
+) -> None:
+    """Show what a league would train, without training it."""
+    made = _plan(file, domains, models, scale)
+    stages = {stage: [cell for cell in made.cells if cell.stage == stage] for stage in ("baseline", "pretrain", "finetune")}
+    rows = {stage: (len(cells), sum(cell.steps for cell in cells)) for stage, cells in stages.items() if cells}
+    if as_json:
+        counts = {stage: {"models": count, "steps": steps} for stage, (count, steps) in rows.items()}
+        print_json({"name": made.league.file.name, "id": made.id, "stages": counts, "models": len(made.cells), "steps": made.steps})
+        return
+    out.print(made.league.file.title or made.league.file.name, style="bold")
+    table = RichTable()
+    for heading in ("stage", "models", "learner steps"):
+        table.add_column(heading, justify="left" if heading == "stage" else "right")
+    for stage, (count, steps) in rows.items():
+        table.add_row(stage, f"{count:,}", f"{steps:,}")
+    table.add_section()
+    table.add_row("all", f"{len(made.cells):,}", f"{made.steps:,}")
+    out.print(table)
+    cores = os.cpu_count() or 1
+    out.print(f"Domains: {', '.join(scenario.name for scenario in made.league.scenarios)}")
+    estimate = _duration(made.steps / STEPS_PER_SECOND / cores)
+    out.print(f"About {estimate} on {cores} workers at {STEPS_PER_SECOND:,} learner steps a second each.")
+
+
+@app.command()
+def run(
+    file: File,
+    domains: Domains = None,
+    models: Models = None,
+    scale: Scale = 1.0,
+    out_folder: Annotated[Path, typer.Option("--out", help="Folder of runs.")] = Path("runs"),
+    workers: Annotated[int, typer.Option("--workers", help="Processes; default one per core.")] = os.cpu_count() or 1,
+    log_training: Annotated[bool, typer.Option("--log-training", help="Log every negotiation of training too.")] = False,
+) -> None:
+    """Train and score a league; what is already done is kept, so the same command resumes."""
+    from negzoo.analysis.tables import league_table
+    from negzoo.cli.progress import show_progress
+    from negzoo.league.run import Run
+    from negzoo.league.runner import run_plan
+
+    made = _plan(file, domains, models, scale)
+    league_run = Run.under(made, out_folder)
+    league_run.prepare()
+    with show_progress(made, league_run.results) as progress:
+        outcome = run_plan(league_run, workers, progress, log_training)
+    table = league_table(made, outcome.results)
+    _save(league_run.folder, table)
+    _print_table(table)
+    out.print(f"Run folder: {league_run.folder}", soft_wrap=True)
+    _report_failures(made, outcome)
+
+
+def _save(folder: Path, table: "Table") -> None:
+    from negzoo.analysis.tables import to_markdown
+    from negzoo.files import write_json, write_text
+
+    write_text(folder / "table.md", to_markdown(table))
+    write_json(folder / "results.json", asdict(table))
+
+
+def _print_table(table: "Table") -> None:
+    from negzoo.analysis.tables import MEAN, figure
+
+    out.print(table.title, style="bold")
+    shown = RichTable(padding=(0, 1, 0, 0), box=None, header_style="bold")
+    for heading in ("domain", "opponent"):
+        shown.add_column(heading, no_wrap=True)
+    for column in table.columns:
+        shown.add_column(column, justify="right")
+    for row in table.rows:
+        mean = row.opponent == MEAN
+        figures = [figure(row.columns[column]) for column in table.columns]
+        shown.add_row(row.domain, row.opponent, *figures, style="bold" if mean else None, end_section=mean)
+    out.print(shown)
+    out.print(table.note)
+
+
+def _report_failures(made: "Plan", outcome: "Outcome") -> None:
+    if not outcome.failures:
+        return
+    for cell_id, reason in outcome.failures.items():
+        out.print(f"failed: {made.by_id[cell_id].label}: {reason}", soft_wrap=True)
+    raise typer.Exit(1)
+
+
+def _duration(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"

@@ -1,0 +1,75 @@
+"""The folder of a run: what it holds, and what of it is done.
+
+    runs/<name>-<id>/
+      league.json     the league as it was run, overrides included
+      run.json        command, machine, versions
+      cells/<id>/     one folder per model, see `cells`
+      table.md, results.json
+"""
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+from negzoo.errors import LeagueError, NegzooError
+from negzoo.files import write_json
+from negzoo.league.cells import CellResult, read_result
+from negzoo.league.plan import Cell, Plan
+
+_PACKAGES = ("negzoo", "numpy", "numba", "torch", "tianshou", "pettingzoo", "gymnasium", "h5py")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A plan and the folder in which it is carried out."""
+
+    plan: Plan
+    folder: Path
+
+    @classmethod
+    def under(cls, plan: Plan, out: Path) -> "Run":
+        """The run of a plan under a folder of runs; the same plan has the same folder."""
+        return cls(plan, out / f"{plan.league.file.name}-{plan.id}")
+
+    def prepare(self) -> None:
+        """Make the folder and note what is run, with what.
+
+        Raises:
+            LeagueError: the folder cannot be written.
+        """
+        try:
+            (self.folder / "cells").mkdir(parents=True, exist_ok=True)
+            write_json(self.folder / "league.json", self.plan.league.file.model_dump(by_alias=True, mode="json"))
+            write_json(self.folder / "run.json", _circumstances())
+        except (OSError, NegzooError) as error:
+            raise LeagueError(f"{self.folder}: cannot be written ({error}); choose another folder with --out") from None
+
+    def cell_folder(self, cell_id: str) -> Path:
+        """Where a cell leaves its files."""
+        return self.folder / "cells" / cell_id
+
+    def result(self, cell: Cell) -> CellResult | None:
+        """What a cell found, None if it is not done."""
+        return read_result(self.cell_folder(cell.id))
+
+    @cached_property
+    def results(self) -> dict[str, CellResult]:
+        """The results of all cells that are done when first asked, by id."""
+        found = {cell.id: self.result(cell) for cell in self.plan.cells}
+        return {cell_id: result for cell_id, result in found.items() if result is not None}
+
+
+def _circumstances() -> dict[str, object]:
+    return {
+        "command": ["negzoo", *sys.argv[1:]],
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in _PACKAGES},
+    }
