@@ -9,23 +9,31 @@ from negzoo.league.cells import CellResult, meet
 from negzoo.league.plan import Cell, Plan
 from negzoo.league.scores import score
 from negzoo.league.selection import best
-from negzoo.opponents import Opponent, resolve
-from negzoo.opponents.scripted import SCRIPTS
+from negzoo.opponents import Opponent, Pool, resolve
 
 MEAN = "mean"
+
+TRIVIAL = {
+    "AcceptFirst": "accept first",
+    "Hardliner": "hardliner",
+    "LateHardliner": "late hardliner",
+    "Random": "random",
+}
+"""The trivial policies, and their columns."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One opponent in one domain, or the mean over a domain's opponents.
+    """One opponent of a pool in one domain, or the mean over the pool.
 
     Attributes:
-        domain, opponent: which.
+        domain, pool, opponent: which.
         columns: individual utility by column: what each stage's selected model earns, then each trivial policy. None
             where it is missing.
     """
 
     domain: str
+    pool: str
     opponent: str
     columns: dict[str, float | None]
 
@@ -37,7 +45,7 @@ class Table:
     Attributes:
         title: of the league.
         columns: in order; each learned column with the number of models behind it.
-        rows: by domain, each domain closed by its mean.
+        rows: by domain and pool, each closed by its mean.
         note: what stands behind the figures.
     """
 
@@ -49,13 +57,22 @@ class Table:
 
 def league_table(plan: Plan, results: dict[str, CellResult]) -> Table:
     """The table of a league, from the results there are."""
-    columns = (*_learned_columns(plan), *SCRIPTS)
+    columns = (*_learned_columns(plan), *TRIVIAL.values())
     rows = []
     for scenario in plan.league.scenarios:
         cells = [cell for cell in plan.cells if cell.scenario == scenario]
-        own = [_row(plan, cells, results, opponent) for opponent in _opponents(cells)]
-        rows += [*own, _mean(own, columns)]
+        for pool in _pools(plan):
+            own = [_row(plan, cells, results, pool.name, opponent) for opponent in pool.members]
+            rows += [*own, _mean(own, columns)]
     return Table(plan.league.file.title or plan.league.file.name, columns, tuple(rows), _note(plan, results))
+
+
+def _pools(plan: Plan) -> list[Pool]:
+    """The pools that models are scored on: those they meet one by one, then those they are pre-trained on."""
+    file = plan.league.file
+    met = [stage.opponents for stage in file.finetune] + [stage.opponents for stage in file.baseline]
+    names = met + [stage.pool for stage in file.pretrain]
+    return [plan.league.pools[name] for name in dict.fromkeys(names)]
 
 
 def _column(cell: Cell) -> str:
@@ -69,18 +86,14 @@ def _learned_columns(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_column(cell) for cell in cells))
 
 
-def _opponents(cells: list[Cell]) -> list[Opponent]:
-    return list({opponent.name: opponent for cell in cells for opponent in cell.scored_on}.values())
-
-
-def _row(plan: Plan, cells: list[Cell], results: dict[str, CellResult], opponent: Opponent) -> Row:
+def _row(plan: Plan, cells: list[Cell], results: dict[str, CellResult], pool: str, opponent: Opponent) -> Row:
     columns: dict[str, float | None] = {}
     for column in _learned_columns(plan):
         group = [cell for cell in cells if _column(cell) == column and _meets(cell, opponent)]
         columns[column] = _selected_utility(group, results, opponent)
-    for script in SCRIPTS:
-        columns[script] = trivial_utility(cells[0], script, opponent)
-    return Row(cells[0].scenario.name, opponent.name, columns)
+    for script, column in TRIVIAL.items():
+        columns[column] = trivial_utility(cells[0], script, opponent)
+    return Row(cells[0].scenario.name, pool, opponent.name, columns)
 
 
 def _meets(cell: Cell, opponent: Opponent) -> bool:
@@ -105,7 +118,7 @@ def _mean(rows: list[Row], columns: tuple[str, ...]) -> Row:
         values = [value for row in rows if (value := row.columns[column]) is not None]
         return float(np.mean(values)) if values else None
 
-    return Row(rows[0].domain, MEAN, {column: mean(column) for column in columns})
+    return Row(rows[0].domain, rows[0].pool, MEAN, {column: mean(column) for column in columns})
 
 
 def _note(plan: Plan, results: dict[str, CellResult]) -> str:
@@ -125,11 +138,11 @@ def to_markdown(table: Table) -> str:
 
 
 def _markdown_lines(table: Table) -> Iterator[str]:
-    yield "| domain | opponent | " + " | ".join(table.columns) + " |"
-    yield "|---|---|" + "---:|" * len(table.columns)
+    yield "| domain | pool | opponent | " + " | ".join(table.columns) + " |"
+    yield "|---|---|---|" + "---:|" * len(table.columns)
     for row in table.rows:
         cells = [figure(row.columns[column]) for column in table.columns]
-        yield f"| {row.domain} | {row.opponent} | " + " | ".join(cells) + " |"
+        yield f"| {row.domain} | {row.pool} | {row.opponent} | " + " | ".join(cells) + " |"
 
 
 def figure(value: float | None) -> str:

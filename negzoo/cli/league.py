@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Train learners on pools of opponents, as a league file says.")
 
 STEPS_PER_SECOND = 1200
-"""Learner steps per second and worker of the multi-agent manager on Laptop, measured on two cores; larger domains are slower."""
+"""Learner steps per second and worker of the multi-agent manager on Laptop; larger domains are slower."""
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="League file, e.g. leagues/quick.toml.")]
 Domains = Annotated[
-    list[str] | None, typer.Option("--domains", metavar="NAME", help="Only this domain; may be given several times.")
+    list[str] | None,
+    typer.Option("--domains", metavar="NAME", help="Only this domain; may be given several times."),
 ]
 Models = Annotated[int | None, typer.Option("--models", help="Models per domain and opponent, instead of the file's.")]
 Scale = Annotated[float, typer.Option("--scale", help="Multiply all training steps by this.")]
@@ -38,16 +39,24 @@ def _plan(file: Path, domains: list[str] | None, models: int | None, scale: floa
 
 
 @app.command()
-def plan(
-    file: File, domains: Domains = None, models: Models = None, scale: Scale = 1.0, as_json: Json = False
-) -> None:
+def plan(file: File, domains: Domains = None, models: Models = None, scale: Scale = 1.0, as_json: Json = False) -> None:
     """Show what a league would train, without training it."""
     made = _plan(file, domains, models, scale)
-    stages = {stage: [cell for cell in made.cells if cell.stage == stage] for stage in ("baseline", "pretrain", "finetune")}
+    stages = {
+        stage: [cell for cell in made.cells if cell.stage == stage] for stage in ("baseline", "pretrain", "finetune")
+    }
     rows = {stage: (len(cells), sum(cell.steps for cell in cells)) for stage, cells in stages.items() if cells}
     if as_json:
         counts = {stage: {"models": count, "steps": steps} for stage, (count, steps) in rows.items()}
-        print_json({"name": made.league.file.name, "id": made.id, "stages": counts, "models": len(made.cells), "steps": made.steps})
+        print_json(
+            {
+                "name": made.league.file.name,
+                "id": made.id,
+                "stages": counts,
+                "models": len(made.cells),
+                "steps": made.steps,
+            }
+        )
         return
     out.print(made.league.file.title or made.league.file.name, style="bold")
     table = RichTable()
@@ -72,7 +81,9 @@ def run(
     scale: Scale = 1.0,
     out_folder: Annotated[Path, typer.Option("--out", help="Folder of runs.")] = Path("runs"),
     workers: Annotated[int, typer.Option("--workers", help="Processes; default one per core.")] = os.cpu_count() or 1,
-    log_training: Annotated[bool, typer.Option("--log-training", help="Log every negotiation of training too.")] = False,
+    log_training: Annotated[
+        bool, typer.Option("--log-training", help="Log every negotiation of training too.")
+    ] = False,
 ) -> None:
     """Train and score a league; what is already done is kept, so the same command resumes."""
     from negzoo.analysis.tables import league_table
@@ -105,14 +116,15 @@ def _print_table(table: "Table") -> None:
 
     out.print(table.title, style="bold")
     shown = RichTable(padding=(0, 1, 0, 0), box=None, header_style="bold")
-    for heading in ("domain", "opponent"):
-        shown.add_column(heading, no_wrap=True)
+    shown.add_column("domain", no_wrap=True)
+    shown.add_column("opponent", no_wrap=True)
     for column in table.columns:
-        shown.add_column(column, justify="right")
+        shown.add_column(column, justify="right", overflow="fold")
     for row in table.rows:
         mean = row.opponent == MEAN
+        who = f"mean of {row.pool}" if mean else row.opponent
         figures = [figure(row.columns[column]) for column in table.columns]
-        shown.add_row(row.domain, row.opponent, *figures, style="bold" if mean else None, end_section=mean)
+        shown.add_row(row.domain, who, *figures, style="bold" if mean else None)
     out.print(shown)
     out.print(table.note)
 
@@ -126,5 +138,6 @@ def _report_failures(made: "Plan", outcome: "Outcome") -> None:
 
 
 def _duration(seconds: float) -> str:
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"

@@ -4,7 +4,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from negzoo.cli.console import err
 from negzoo.league.cells import CellResult
@@ -67,7 +74,10 @@ class Lines(Tally):
     def finished(self, cell: Cell, result: CellResult) -> None:
         super().finished(cell, result)
         means = f"utility {result.mean_utility(list(result.scores)):.3f}"
-        err.print(f"{self.models}/{self.of} {cell.label}: {means}, {result.steps:,} steps in {result.seconds:.0f} s", soft_wrap=True)
+        err.print(
+            f"{self.models}/{self.of} {cell.label}: {means}, {result.steps:,} steps in {result.seconds:.0f} s",
+            soft_wrap=True,
+        )
 
 
 class Bar(Tally):

@@ -17,7 +17,7 @@ GENIUS = CLOCKS.index("genius")
 
 @njit(cache=True)
 def time_at(clock: int, step: int, rounds: int) -> float:
-    """The time seen at the turn after `step` moves; `clock` is an index into `CLOCKS`. At step 2R both clocks read 1."""
+    """The time seen after `step` moves; `clock` is an index into `CLOCKS`. At step 2R both clocks read 1."""
     if clock == GENIUS:
         return (step // 2 + 1) / (rounds + 1)
     return step / (2 * rounds)

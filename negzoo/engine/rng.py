@@ -1,14 +1,19 @@
-"""Random streams that belong to negotiations: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+"""Random streams that belong to negotiations.
+
+Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 
 A draw is a pure function of (key, negotiation index, number of the draw). So a negotiation draws the same whatever the
 batch size, the number of workers or the order of play. Keys come from NumPy's SeedSequence.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+Record: TypeAlias = Any
+"""A row of a structured array; in compiled code its fields are attributes."""
 
 STREAM = np.dtype([("key", np.uint64), ("index", np.uint64), ("count", np.uint64)])
 """One stream: whose it is (key), which negotiation's (index), and how many draws it has made (count)."""
@@ -22,9 +27,9 @@ _ONE, _ELEVEN = np.uint64(1), np.uint64(11)
 
 
 class Draws(NamedTuple):
-    """Where a strategy's randomness comes from: its stream, or a tape of recorded draws (wrapping round) where one is given."""
+    """Where a strategy's randomness comes from: its stream, or, if given, a tape of recorded draws that wraps round."""
 
-    stream: np.void
+    stream: Record
     tape: NDArray[np.float64]
 
 
@@ -53,7 +58,7 @@ def philox(key: np.uint64, index: np.uint64, count: np.uint64) -> tuple[np.uint6
 def uniform_at(key: np.uint64, index: np.uint64, count: np.uint64) -> float:
     """The draw number `count` of a stream, uniform on [0, 1) with 53 random bits."""
     low, high, _, _ = philox(key, index, count)
-    return np.float64(((high << _HALF) | low) >> _ELEVEN) * 2.0**-53
+    return float(np.float64(((high << _HALF) | low) >> _ELEVEN) * 2.0**-53)
 
 
 @njit(cache=True)
@@ -63,8 +68,8 @@ def uniform(draws: Draws) -> float:
     count = stream.count
     stream.count = count + _ONE
     if draws.tape.size:
-        return draws.tape[count % np.uint64(draws.tape.size)]
-    return uniform_at(stream.key, stream.index, count)
+        return float(draws.tape[count % np.uint64(draws.tape.size)])
+    return float(uniform_at(stream.key, stream.index, count))
 
 
 @njit(cache=True)

@@ -7,7 +7,8 @@ is over. Rewards are 0 until the negotiation ends; then both players receive the
 Infos have the same keys at reset and at every step:
 
 - `round`: the current round, from 1;
-- `ending`: an `Ending` (0 while it runs); `agreement`: the outcome agreed on, else -1; `utility`: own utility of it, else 0;
+- `ending`: an `Ending`, 0 while it runs;
+- `agreement`: the outcome agreed on, else -1; `utility`: own utility of it, else 0;
 - `reply`: the action that the opponent seated at this player plays now, if it is its turn, else -1;
 - `member`: which member of a seated pool plays, else 0;
 - `action_mask`: only with the mask in the infos.
@@ -47,14 +48,14 @@ def raw_env(domain: str | Path | Scenario = "laptop", **options: Any) -> "Negoti
     return NegotiationEnv(domain, **options)
 
 
-class NegotiationEnv(AECEnv[str, Any, Any]):
+class NegotiationEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]
     """Two players bargain over one scenario.
 
     Args:
         domain: a scenario, its name, or a path to its file.
         opponents: strategies to seat, by agent: names, or Opponent objects. Their moves appear as `reply` in the infos.
         settings: how it is negotiated; single settings may also be given as keywords, e.g. `rounds=20`.
-        render_mode: None, `ansi` (returns text), `human` (prints it) or `rgb_array` (the outcome space as uint8 [H, W, 3]).
+        render_mode: None, `ansi` (returns text), `human` (prints it) or `rgb_array` (the outcome space, uint8 [H, W, 3]).
 
     Raises:
         ScenarioError, OpponentError, SettingsError: what was given cannot be used.
@@ -101,7 +102,7 @@ class NegotiationEnv(AECEnv[str, Any, Any]):
         if self.settings.mask_in_observation:
             mask = spaces.Box(0, 1, (self.codec.actions,), np.int8)
             observation = spaces.Dict({"observation": observation, "action_mask": mask})
-        self.observation_spaces = {agent: observation for agent in AGENTS}
+        self.observation_spaces = dict.fromkeys(AGENTS, observation)
         self.action_spaces = {agent: self.codec.action_space() for agent in AGENTS}
         self.state_space = spaces.Box(0.0, 1.0, (self.codec.length + 1,), np.float32)
 
@@ -112,7 +113,7 @@ class NegotiationEnv(AECEnv[str, Any, Any]):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a negotiation. The n-th one after `reset(seed=s)` draws from stream n of seed s; `options` are not used.
+        """Begin a negotiation; the n-th one after `reset(seed=s)` draws from stream n of seed s.
 
         Raises:
             SettingsError: a negative seed.

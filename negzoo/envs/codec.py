@@ -1,8 +1,8 @@
 """Between the engine and learners: moves ↔ actions, and what a player observes.
 
-An observation (Kobayashi & Fujita 2025, section 4) is float32 in [0, 1]: one-hot per issue, my latest offer, my previous
-one (and so on for `history`), their latest, their previous; then, if asked for, my utility of each of these; then the time.
-An offer not made yet is all zeros. With two offers each that is 4 Σ k_i + 1 numbers.
+An observation (Kobayashi & Fujita 2025, section 4) is float32 in [0, 1]: one-hot per issue, my latest offer, my
+previous one (and so on for `history`), their latest, their previous; then, if asked for, my utility of each of these;
+then the time. An offer not made yet is all zeros. With two offers each that is 4 Σ k_i + 1 numbers.
 
 Actions, encoding `outcome`: 0 .. |Ω|-1 offer that outcome, |Ω| accepts, |Ω|+1 walks away where that is allowed.
 Actions, encoding `issues`: an option per issue, then 0 offer, 1 accept, 2 walk away.
@@ -63,7 +63,9 @@ def encode_offers(
 
 
 @njit(cache=True)
-def encode_time(rows: NDArray[np.int64], step: NDArray[np.int32], clock: int, rounds: int, out: NDArray[np.float32]) -> None:
+def encode_time(
+    rows: NDArray[np.int64], step: NDArray[np.int32], clock: int, rounds: int, out: NDArray[np.float32]
+) -> None:
     """Write the time at `rows` into the last column of out [len(rows), .]."""
     for i in range(rows.size):
         out[i, -1] = time_at(clock, step[rows[i]], rounds)
@@ -161,7 +163,7 @@ class Codec:
 
     def to_action(self, move: int) -> Action:
         """The action for a move of the engine; `passes` for a move that has none."""
-        if move == WALK and not self.settings.allow_end or move < WALK:
+        if (move == WALK and not self.settings.allow_end) or move < WALK:
             return self.passes()
         decision = max(-move, 0)
         if self.by_outcome:
@@ -169,7 +171,7 @@ class Codec:
         return np.array([*self.scenario.options[max(move, 0)], decision], np.int64)
 
     def passes(self) -> Action:
-        """What a seated player "does" when its strategy ends the negotiation in a way that no action can: one past the last action."""
+        """What a seated player "does" when its strategy ends the negotiation as no action can: one past the last."""
         if self.by_outcome:
             return self.actions
         return np.array([*[0] * len(self.scenario.shape), self.decisions], np.int64)

@@ -1,5 +1,6 @@
 """Showing a negotiation: as text, move by move, or as a picture of the outcome space with both players' offers."""
 
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -69,21 +70,18 @@ def _verdict(scenario: Scenario, sides: tuple[int, int], negotiations: Negotiati
     return [_ENDINGS[ending]]
 
 
-def picture(
-    scenario: Scenario, sides: tuple[int, int], negotiations: Negotiations, row: int = 0
-) -> NDArray[np.uint8]:
+def picture(scenario: Scenario, sides: tuple[int, int], negotiations: Negotiations, row: int = 0) -> NDArray[np.uint8]:
     """The outcome space with both players' offers, uint8 [H, W, 3]."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # slow to import, and seldom needed
-
-    from negzoo.scenario.drawing import outcome_space
+    from negzoo.scenario.drawing import outcome_space  # matplotlib is slow to import
 
     moves = negotiations.history(row)
     first, second = (_offers(moves[sides.index(profile) :: 2]) for profile in (0, 1))
     agreement = int(negotiations.agreement[row])
     figure = outcome_space(scenario, (first, second), agreement if agreement >= 0 else None)
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+    raw = BytesIO()
+    figure.savefig(raw, format="rgba", dpi=figure.dpi)
+    width, height = figure.canvas.get_width_height()
+    return np.frombuffer(raw.getvalue(), np.uint8).reshape(height, width, 4)[..., :3].copy()
 
 
 def _offers(moves: NDArray[np.int32]) -> list[int]:

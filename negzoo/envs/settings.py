@@ -33,11 +33,11 @@ class NegotiationSettings:
     clock: Clock = "paper"
     """The time players see: `paper` moves with every action, `genius` with every round."""
     first_accept: FirstAccept = "mask"
-    """Accepting on the opening move, where no offer stands, breaks the negotiation down; `mask` masks it, `fail` does not."""
+    """Accepting on the opening move, where no offer stands, breaks the negotiation down; `fail` leaves it unmasked."""
     allow_end: bool = False
     """Whether players may walk away: one more action, after accept."""
     action_encoding: ActionEncoding = "outcome"
-    """`outcome`: Discrete(|Ω| + 1), each offer, then accept. `issues`: MultiDiscrete, an option per issue, then offer or accept."""
+    """`outcome`: Discrete, each offer, then accept. `issues`: MultiDiscrete, an option per issue, then offer or accept."""
     mask_in: MaskPlace = "observation"
     """Where the mask of legal actions is; with `issues` it is always in the infos, as no space can hold it."""
     no_deal_reward: float = -1.0
@@ -73,4 +73,3 @@ class NegotiationSettings:
     def mask_in_observation(self) -> bool:
         """Whether observations are dicts with the mask in them."""
         return self.mask_in == "observation" and self.action_encoding == "outcome"
-

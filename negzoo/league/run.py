@@ -1,10 +1,10 @@
 """The folder of a run: what it holds, and what of it is done.
 
-    runs/<name>-<id>/
-      league.json     the league as it was run, overrides included
-      run.json        command, machine, versions
-      cells/<id>/     one folder per model, see `cells`
-      table.md, results.json
+runs/<name>-<id>/
+  league.json     the league as it was run, overrides included
+  run.json        command, machine, versions
+  cells/<id>/     one folder per model, see `cells`
+  table.md, results.json
 """
 
 import os

@@ -67,7 +67,12 @@ class _Workshop:
     """The state of a run in progress."""
 
     def __init__(
-        self, run: Run, progress: Progress, log_training: bool, results: dict[str, CellResult], waiting: list[Cell]
+        self,
+        run: Run,
+        progress: Progress,
+        log_training: bool,
+        results: dict[str, CellResult],
+        waiting: list[Cell],
     ) -> None:
         self.run, self.progress, self.log_training = run, progress, log_training
         self.results, self.waiting = results, waiting
@@ -79,15 +84,20 @@ class _Workshop:
         news = context.SimpleQueue()
         executor = ProcessPoolExecutor(workers, context, _join, (news,))
         try:
-            while self.waiting or self.working:
-                self._hand_out(executor)
-                done, _ = wait(self.working, _POLL_SECONDS, FIRST_COMPLETED)
-                self._read(news)
-                for future in done:
-                    self._take_back(future)
-        finally:
-            _dismiss(executor)
+            self._work_with(executor, news)
+        except BaseException:
+            _stop(executor)
+            raise
+        executor.shutdown()
         return Outcome(self.results, self.failures)
+
+    def _work_with(self, executor: ProcessPoolExecutor, news: Any) -> None:
+        while self.waiting or self.working:
+            self._hand_out(executor)
+            done, _ = wait(self.working, _POLL_SECONDS, FIRST_COMPLETED)
+            self._read(news)
+            for future in done:
+                self._take_back(future)
 
     def _hand_out(self, executor: ProcessPoolExecutor) -> None:
         for cell in self._ready():
@@ -161,8 +171,8 @@ def _run(cell: Cell, folder: Path, start: Path | None, log_training: bool) -> No
     run_cell(cell, folder, start, log_training, lambda steps: _news.put((cell.id, steps)))
 
 
-def _dismiss(executor: ProcessPoolExecutor) -> None:
-    """End the workers at once; after a complete run they are idle anyway."""
+def _stop(executor: ProcessPoolExecutor) -> None:
+    """End the workers at once, in the middle of what they do."""
     processes: Iterable[Any] = list((executor._processes or {}).values())
     executor.shutdown(wait=False, cancel_futures=True)
     for process in processes:

@@ -12,7 +12,7 @@ def best(results: Iterable[CellResult], opponents: Sequence[str]) -> CellResult:
 
 
 def selected_start(plan: Plan, cell: Cell, results: dict[str, CellResult]) -> CellResult | None:
-    """The pre-trained model that a fine-tuned one starts from: the best over the pool it was trained on; None if it starts afresh."""
+    """The pre-trained model that a cell starts from, the best over its pool; None if the cell starts afresh."""
     if not cell.candidates:
         return None
     pool = plan.by_id[cell.candidates[0]].opponent

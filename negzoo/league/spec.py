@@ -125,7 +125,7 @@ class League:
         self.file = file
         self.scenarios: list[Scenario] = [load(domain) for domain in file.domains]
         self.pools = {name: self._pool(name, members) for name, members in file.pools.items()}
-        self.game = _section("game", NegotiationSettings(), file.game)
+        self.game: NegotiationSettings = _section("game", NegotiationSettings(), file.game)
         self.ppo = _ppo(file.ppo)
 
     def _pool(self, name: str, members: list[Member]) -> Pool:
@@ -161,12 +161,11 @@ def _ppo(section: Mapping[str, Any]) -> PPOSettings:
     if preset not in PRESETS:
         raise LeagueError(f'[ppo]: unknown preset "{preset}"{did_you_mean(str(preset), PRESETS)}')
     overrides = {key: value for key, value in section.items() if key != "preset"}
-    return _section("ppo", PRESETS[preset], overrides)
+    settings: PPOSettings = _section("ppo", PRESETS[preset], overrides)
+    return settings
 
 
-def read_league(
-    path: Path, domains: list[str] | None = None, models: int | None = None, scale: float = 1.0
-) -> League:
+def read_league(path: Path, domains: list[str] | None = None, models: int | None = None, scale: float = 1.0) -> League:
     """Read and check a league file.
 
     Args:

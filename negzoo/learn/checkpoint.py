@@ -79,7 +79,7 @@ def load_policy(path: Path) -> tuple[Card, dict[str, torch.Tensor]]:
     try:
         with safe_open(path, "pt") as file:
             header = file.metadata() or {}
-            weights = {key: file.get_tensor(key) for key in file.keys()}
+            weights = {key: file.get_tensor(key) for key in list(file.keys())}
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path}: not a safetensors file ({error})") from None
     return _card(path, header), weights
@@ -88,7 +88,9 @@ def load_policy(path: Path) -> tuple[Card, dict[str, torch.Tensor]]:
 def _card(path: Path, header: dict[str, str]) -> Card:
     if header.get("negzoo_format") != str(FORMAT):
         found = header.get("negzoo_format", "none")
-        raise CheckpointError(f"{path}: not a negzoo policy of format {FORMAT} (found: {found}); save it again with this version")
+        raise CheckpointError(
+            f"{path}: not a negzoo policy of format {FORMAT} (found: {found}); save it again with this version"
+        )
     try:
         fields = json.loads(header["card"])
         game = NegotiationSettings(**fields.pop("game"))
@@ -128,7 +130,9 @@ class FrozenPolicy(Opponent):
         try:
             actor.load_state_dict(mine)
         except RuntimeError as error:
-            raise CheckpointError(f"policy {card.name}: its weights do not fit its card ({str(error).splitlines()[-1].strip()})") from None
+            raise CheckpointError(
+                f"policy {card.name}: its weights do not fit its card ({str(error).splitlines()[-1].strip()})"
+            ) from None
         return cls(card, actor.eval().requires_grad_(False), digest_of(mine))
 
     @classmethod

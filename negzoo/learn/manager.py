@@ -15,15 +15,15 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tianshou.algorithm import PPO
 from tianshou.algorithm.algorithm_base import OnPolicyAlgorithm, Policy, TrainingStats
+from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.multiagent.marl import MARLDispatcher, MultiAgentOnPolicyAlgorithm, MultiAgentPolicy
 from tianshou.data import Batch, Collector, ReplayBuffer, VectorReplayBuffer, to_numpy
 from tianshou.env import DummyVectorEnv
@@ -54,7 +54,7 @@ class TurnBasedEnv(PettingZooEnv):
         observation, _reward, _terminated, _truncated, info = self._last()
         return observation, info
 
-    def step(self, action: Any) -> tuple[dict[str, Any], list[float], bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[dict[str, Any], list[float], bool, bool, dict[str, Any]]:  # type: ignore[override]
         self.env.step(action)
         observation, _reward, terminated, truncated, info = self._last()
         if terminated and self.on_finish is not None:
@@ -119,7 +119,7 @@ def fold_turns(batch: Batch, is_last: NDArray[np.bool_], agent: str) -> FoldedTu
     answered = ~batch.done[own]
     answer = own + answered
     reward = batch.rew[own, player] + np.where(answered, batch.rew[answer, player], 0.0)
-    environment = (np.cumsum(is_last) - is_last)[own]
+    environment: NDArray[np.int64] = (np.cumsum(is_last) - is_last)[own]
     cut = np.append(environment[1:] != environment[:-1], True) if own.size else np.zeros(0, bool)
     turns = Batch(
         obs=batch.obs.obs[own],
@@ -166,7 +166,9 @@ class TurnBasedDispatcher(MARLDispatcher[OnPolicyAlgorithm[Any]]):
             count = len(folded.unfinished)
             self.turns[str(agent)] += count
             rows = np.arange(count)
-            prepared[agent] = algorithm._preprocess_batch(folded.batch, folded, rows) if count else Batch()
+            prepared[agent] = (
+                algorithm._preprocess_batch(cast(Any, folded.batch), cast(Any, folded), rows) if count else Batch()
+            )
         return Batch(prepared)
 
 
@@ -176,12 +178,12 @@ class TurnBasedAlgorithm(MultiAgentOnPolicyAlgorithm):
     def __init__(self, *, algorithms: list[OnPolicyAlgorithm[Any]], env: PettingZooEnv) -> None:
         dispatcher = TurnBasedDispatcher(algorithms, env)
         OnPolicyAlgorithm.__init__(self, policy=dispatcher.create_policy())
-        self._dispatcher = dispatcher
+        self._dispatcher = self.turn_based = dispatcher
         self._submodules = nn.ModuleList(algorithms)
 
     def turns(self, agent: str) -> int:
         """How many turns of `agent` have been learned from."""
-        return self._dispatcher.turns[agent]
+        return self.turn_based.turns[agent]
 
 
 logging.getLogger("tianshou.data.stats").addFilter(lambda record: "only 1D sequences" not in record.getMessage())
@@ -257,16 +259,20 @@ class ManagerTraining:
         """A copy of the learner's weights, by name."""
         return copy_weights(self.learner)
 
+    def _own_returns(self, returns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[episodes] of [episodes, 2]."""
+        return np.asarray(returns[:, self.learner_seat])
+
     def run(self, steps: int) -> Iterator[int]:
         """Learn for at least `steps` learner steps; yields how many there have been, after each update.
 
         An update gathers 2 * horizon moves per environment, half of them the learner's.
         """
         moves = 2 * self.ppo.horizon * self.ppo.envs
-        workers = DummyVectorEnv([lambda env=env: env for env in self.envs])
+        workers = DummyVectorEnv([partial(_itself, env) for env in self.envs])
         with seeded(self._derive(_SAMPLING_LANE)):
             buffer = VectorReplayBuffer(2 * moves, len(self.envs))
-            collector = Collector(self.algorithm, workers, buffer)
+            collector: Collector[Any] = Collector(self.algorithm, workers, buffer)
             trainer = self.algorithm.create_trainer(
                 OnPolicyTrainerParams(
                     training_collector=collector,
@@ -275,7 +281,7 @@ class ManagerTraining:
                     collection_step_num_env_steps=moves,
                     update_step_num_repetitions=self.ppo.epochs,
                     batch_size=self.ppo.minibatch,
-                    multi_agent_return_reduction=lambda returns: returns[:, self.learner_seat],
+                    multi_agent_return_reduction=self._own_returns,
                     verbose=False,
                     show_progress=False,
                 )
@@ -284,6 +290,10 @@ class ManagerTraining:
             while self.steps < steps:
                 trainer.execute_epoch()
                 yield self.steps
+
+
+def _itself(env: TurnBasedEnv) -> TurnBasedEnv:
+    return env
 
 
 def copy_weights(learner: PPO) -> dict[str, torch.Tensor]:

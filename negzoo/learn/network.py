@@ -16,6 +16,7 @@ from torch.distributions.constraints import Constraint
 from negzoo.envs import Codec
 
 _MASKED = torch.finfo(torch.float32).min
+_ONE_EACH = torch.Size()
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ class Critic(nn.Module):
 
     def forward(self, obs: Any, **_: Any) -> Tensor:
         """Values float32 [B, 1] of observations [B, length]."""
-        return self.body(_as_tensor(obs, next(self.parameters()).device))
+        values: Tensor = self.body(_as_tensor(obs, next(self.parameters()).device))
+        return values
 
 
 def _as_tensor(obs: Any, device: torch.device) -> Tensor:
@@ -117,27 +119,30 @@ class FactoredAction(Distribution):
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
 
     def __init__(self, logits: Tensor, heads: tuple[int, ...]) -> None:
-        *issues, decision = logits.split(heads, dim=1)
-        self.options = [Categorical(logits=head, validate_args=False) for head in issues]
-        self.decision = Categorical(logits=decision, validate_args=False)
+        self.log_probs = [head.log_softmax(1) for head in torch.split(logits, list(heads), dim=1)]
         super().__init__(logits.shape[:1], torch.Size([len(heads)]), validate_args=False)
 
     @property
     def mode(self) -> Tensor:
         """The likeliest decision with the likeliest options, int64 [B, I + 1]."""
-        return torch.stack([head.logits.argmax(1) for head in (*self.options, self.decision)], dim=1)
+        return torch.stack([head.argmax(1) for head in self.log_probs], dim=1)
 
-    def sample(self, sample_shape: torch.Size = torch.Size()) -> Tensor:  # noqa: B008 - torch's signature
-        return torch.stack([head.sample(sample_shape) for head in (*self.options, self.decision)], dim=-1)
+    def sample(self, sample_shape: Any = _ONE_EACH) -> Tensor:
+        """A decision and options, int64 [B, I + 1]."""
+        if sample_shape:
+            raise ValueError(f"one action each is drawn, not {tuple(sample_shape)}")
+        return torch.cat([torch.multinomial(head.exp(), 1) for head in self.log_probs], dim=1)
 
     def log_prob(self, value: Tensor) -> Tensor:
+        """float32 [B], of actions [B, I + 1]."""
         chosen = value.long()
-        options = torch.stack([head.log_prob(chosen[:, i]) for i, head in enumerate(self.options)]).sum(0)
-        return self.decision.log_prob(chosen[:, -1]) + torch.where(chosen[:, -1] == 0, options, 0.0)
+        *options, decision = [head.gather(1, chosen[:, [i]])[:, 0] for i, head in enumerate(self.log_probs)]
+        return decision + torch.where(chosen[:, -1] == 0, torch.stack(options).sum(0), 0.0)
 
     def entropy(self) -> Tensor:
-        options = torch.stack([head.entropy() for head in self.options]).sum(0)
-        return self.decision.entropy() + self.decision.probs[:, 0] * options
+        """float32 [B]."""
+        *options, decision = [-(head.exp() * head).sum(1) for head in self.log_probs]
+        return decision + self.log_probs[-1][:, 0].exp() * torch.stack(options).sum(0)
 
 
 def action_distribution(logits: Tensor, heads: tuple[int, ...]) -> Categorical | FactoredAction:

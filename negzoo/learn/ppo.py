@@ -1,9 +1,10 @@
 """Tianshou's PPO over our networks."""
 
 from functools import partial
+from typing import Any, cast
 
 import torch
-from tianshou.algorithm import PPO
+from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import ProbabilisticActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
 
@@ -22,7 +23,7 @@ def build_ppo(codec: Codec, settings: PPOSettings) -> PPO:
     device = available_device(settings.device)
     interface = Interface.of(codec)
     policy = ProbabilisticActorPolicy(
-        actor=Actor(interface, settings.hidden).to(device),
+        actor=cast(Any, Actor(interface, settings.hidden).to(device)),
         dist_fn=partial(action_distribution, heads=interface.heads),
         action_space=codec.action_space(),
         observation_space=codec.observation_space(),

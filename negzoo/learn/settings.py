@@ -65,8 +65,15 @@ class PPOSettings:
 
 def _check(name: str, value: object, low: float, high: float, whole: bool = False) -> None:
     kind = int | np.integer if whole else int | float | np.number
-    if isinstance(value, bool) or not isinstance(value, kind) or not low <= float(value) <= high or np.isinf(float(value)):
-        wanted = "whole number of at least 1" if whole else "positive number" if high == np.inf else "number from 0 to 1"
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, kind)
+        or not low <= float(value) <= high
+        or np.isinf(float(value))
+    ):
+        wanted = (
+            "whole number of at least 1" if whole else "positive number" if high == np.inf else "number from 0 to 1"
+        )
         raise SettingsError(f"{name} = {value!r}: give a {wanted}")
 
 

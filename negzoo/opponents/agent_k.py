@@ -1,20 +1,20 @@
 """AgentK, winner of ANAC 2010 (Kawaguchi, Fujita & Ito, "AgentK: compromising strategy based on estimated
-maximum utility for automated negotiating agents", 2012): it concedes towards the best offer it expects to get.
+maximum utility for automated negotiating agents", 2012): concedes towards the best offer it expects to get.
 
 1. Of the utilities received, take the mean m and the width d = sqrt(12 variance), that of the uniform
    distribution of the same variance. The best offer to come is estimated to be worth E = m + (1 - m) d.
 2. Two exponents: alpha = 3 + 6 m, and beta, drawn uniformly from [alpha - 1, alpha + 1).
 3. Each gives a target, 1 - min(2 c, d + 0.1) with c = t^exponent (1 - E), which then gives way to E: from a
    distance r above, by r min(1/r^2, M) / M, where M = 400 - 300 t^3; from below, all the way.
-4. Accept an offer worth v with probability p = t^alpha / 5 + (v - E) + (v - target of alpha), v counting at most
-   1, and p nothing below 0.1.
-5. Else offer again any of the offers received that are worth more than the target of alpha, all equally likely.
+4. Accept an offer worth v with probability p = t^alpha / 5 + (v - E) + (v - target of alpha), where v counts
+   as 1 at most, and a p below 0.1 as 0.
+5. Else offer any of the offers received that are worth more than the target of alpha, all equally likely.
    Lineage `paper` keeps them in a list, where repeated ones weigh more; lineage `genius` in a set.
-6. If there are none, draw outcomes, option by option, until one reaches the target of beta, which is lowered by
-   0.01 after every 501 failures. An opening is drawn the same way, with target 1.
+6. If there are none, draw outcomes, option by option, until one reaches the target of beta, which is lowered
+   by 0.01 after every 501 failures. An opening is drawn the same way, with target 1.
 
-The reservation value plays no part. A replay takes step 6 draw by draw. In play it is sampled exactly: one draw
-decides whether any of 501 outcomes reaches the target, another which one.
+The reservation value plays no part. A replay takes step 6 draw by draw. In play it is sampled exactly: one
+draw decides whether any of 501 outcomes reaches the target, another which one.
 """
 
 from dataclasses import dataclass
@@ -35,14 +35,15 @@ from negzoo.scenario import Scenario
 MEMORY = np.dtype(
     [("lineage", np.int32), ("received", np.int32), ("total", np.float64), ("squares", np.float64)]
 )
-"""The lineage, as an index into LINEAGES; the offers received: how many, their utilities' sum and squares' sum."""
+"""The lineage (an index into LINEAGES); of the offers received, the number and the utilities' sum and sum of
+squares."""
 
 TRIES = 501
 """How many outcomes the search draws before it lowers its target."""
 REDUCTION = 0.01
 """By how much it is lowered."""
 REDUCTIONS = 1000
-"""How often at most. Utilities from 0 to 1 need fewer than 150; without a limit, huge ones might never end."""
+"""How often at most. Utilities up to 1 need fewer than 150; huge ones might never be done."""
 
 _PAPER = LINEAGES.index("paper")
 
@@ -168,7 +169,7 @@ def search(draws: Draws, own: Own, target: float) -> int:
 
 @njit(cache=True)
 def worth_repeating(memory: np.record, knows: Knowledge, view: View, target: float) -> NDArray[np.int32]:
-    """The offers received that are worth more than the target (step 5), in the order in which they are kept."""
+    """The offers received that are worth more than the target, in the order in which they are kept."""
     received = view.history[(view.history.size - 1) % 2 :: 2]
     better = received[knows.own.utility[received] > target]
     if better.size == 0 or memory.lineage == _PAPER:
@@ -179,9 +180,12 @@ def worth_repeating(memory: np.record, knows: Knowledge, view: View, target: flo
 
 @njit(cache=True)
 def pick(memory: np.record, draws: Draws, outcomes: NDArray[np.int32]) -> int:
-    """Any of the outcomes. On a tape is its index (lineage `paper`), or the uniform draw behind it (`genius`)."""
-    size = outcomes.size
-    picked: int = outcomes[below(draws, size) if memory.lineage == _PAPER else int(uniform(draws) * size)]
+    """Any of the outcomes. A tape holds its index in lineage `paper`, a uniform draw in lineage `genius`."""
+    if memory.lineage == _PAPER:
+        drawn = below(draws, outcomes.size)
+    else:
+        drawn = min(int(uniform(draws) * outcomes.size), outcomes.size - 1)
+    picked: int = outcomes[drawn]
     return picked
 
 
@@ -211,7 +215,7 @@ def respond_rows(rows: Rows, minds: Minds, knows: Knowledge, table: Table, out: 
 
 
 def java_hashes(scenario: Scenario) -> NDArray[np.int64]:
-    """int64 [Ω]: each outcome's hash in GENIUS, the sum over its options, with its bits spread as HashMap does."""
+    """int64 [Ω]: each outcome's hash in GENIUS, the sum over its options, spread as HashMap spreads it."""
     total = np.zeros(scenario.size, np.uint32)
     for issue, picks in zip(scenario.issues, scenario.options.T, strict=True):
         total += np.array([_java_string_hash(option) for option in issue.options], np.uint32)[picks]

@@ -1,18 +1,18 @@
-"""Atlas3, winner of ANAC 2015 (Mori & Ito, "Atlas3: a negotiating agent based on expecting lower limit of concession
-function", 2017): it concedes towards what its best received offer promises, and ends on the other side's own offers.
+"""Atlas3, winner of ANAC 2015 (Mori & Ito, "Atlas3: a negotiating agent based on expecting lower limit of
+concession function", 2017): it concedes with time towards what the best offer received promises, and at last
+falls back on the offers received.
 
-1. Remember every distinct outcome received, the utility c of the best one, and how often each option was received.
-2. Last phase: once the turns left are as many as the distinct outcomes received. Lineage `genius` offers these back, best
-   first, as long as each beats the standing offer, which it then accepts. Lineage `paper` sorts them the wrong way
-   round: the first one never beats the standing offer, and so it accepts that at once.
-3. Threshold. Both sides may hold out or give in, for payoffs (see `target_after`); the target is what the mixed strategy
-   of that game is worth, and threshold(t) = target + (1 − target)(1 − t).
-4. Accept an offer that reaches the threshold; walk away if no agreement does too; else search for an offer.
-5. Search (`negzoo.opponents.atlas3_search`): the least of a random outcome's neighbours that reaches the threshold,
-   moved towards the options that were received most often.
+1. Remember the distinct outcomes received, the utility c of the best, and how often each option was received.
+2. Last phase, once no more turns are left than distinct outcomes were received. Lineage `genius` offers these
+   back, best first, as long as the next one beats the standing offer; then it accepts that. Lineage `paper`
+   means to, but sorts them worst first, so it accepts at once.
+3. Threshold. The target is the value of a game in which each side holds out or gives in (`game_value`), and
+   threshold(t) = target + (1 − target)(1 − t).
+4. Accept an offer that reaches the threshold; walk away if no agreement reaches it too; else search for an
+   offer that does (`negzoo.opponents.atlas3_search`).
 
-The original is for a reservation value of 0. Here the reservation value stands wherever that 0 stands for no
-agreement: in the payoffs, and in what is worth accepting or offering back.
+The original knows no reservation value above 0. Here the reservation value is the payoff of no agreement, and
+what an offer has to be worth more than in the last phase.
 """
 
 from dataclasses import dataclass
@@ -40,45 +40,43 @@ MEMORY = np.dtype(
         ("returned", np.int32),
     ]
 )
-"""The lineage (an index into LINEAGES); the best outcome seen, now and at the first turn; whether utilities still seem
-to add up over issues; c; how many distinct outcomes were received, and how many of them were offered back.
+"""The lineage (an index into LINEAGES); the best outcome, as seen last and at the first turn; whether
+utilities seem to add up over issues; c; how many distinct outcomes were received, how many were offered back.
 
-The notes hold the order in which issues are searched [I], then how often each option was received [I × most options].
-"""
+The notes hold the order in which issues are searched [I], then how often each option was received
+[I, most options]."""
 
 _PAPER = LINEAGES.index("paper")
 
 
 @njit(cache=True)
-def is_new(view: View) -> bool:
-    """Whether the standing offer is received for the first time."""
-    for earlier in range(view.history.size - 3, -1, -2):
-        if view.history[earlier] == view.received:
-            return False
-    return True
+def offers_received(view: View) -> NDArray[np.int32]:
+    """The offers received, in order of arrival."""
+    return view.history[(view.history.size - 1) % 2 :: 2]
 
 
 @njit(cache=True)
-def remember(memory: np.void, counts: NDArray[np.float64], own: Own, view: View) -> None:
-    """Step 1."""
-    if view.received >= 0:
-        memory.distinct += is_new(view)
-        memory.best_received = max(memory.best_received, own.utility[view.received])
-        for issue in range(own.sizes.size):
-            counts[issue, own.options[view.received, issue]] += 1
+def remember(memory: np.record, counts: NDArray[np.float64], own: Own, view: View) -> None:
+    """Step 1, for the standing offer."""
+    earlier = offers_received(view)[:-1]
+    if not np.any(earlier == view.received):
+        memory.distinct += 1
+    memory.best_received = max(memory.best_received, own.utility[view.received])
+    for issue in range(own.sizes.size):
+        counts[issue, own.options[view.received, issue]] += 1
 
 
 @njit(cache=True)
-def in_last_phase(memory: np.void, view: View) -> bool:
-    """Whether only as many turns are left as there are distinct outcomes to offer back."""
+def in_last_phase(memory: np.record, view: View) -> bool:
+    """Whether no more turns are left than distinct outcomes were received."""
     per_turn = view.time / view.turn
-    return view.received >= 0 and view.time > 1.0 - per_turn * (memory.distinct + 1)
+    return bool(view.time > 1.0 - per_turn * (memory.distinct + 1))
 
 
 @njit(cache=True)
 def distinct_received(view: View) -> NDArray[np.int32]:
     """The distinct outcomes received, in order of arrival."""
-    received = view.history[(view.history.size - 1) % 2 :: 2]
+    received = offers_received(view)
     grouped = np.argsort(received, kind="mergesort")
     is_first = np.ones(received.size, np.bool_)
     for k in range(1, received.size):
@@ -87,48 +85,62 @@ def distinct_received(view: View) -> NDArray[np.int32]:
 
 
 @njit(cache=True)
-def offered_back(memory: np.void, own: Own, view: View) -> int:
-    """The outcome to offer back now: the next best one received, the earlier of equals."""
+def next_to_return(memory: np.record, own: Own, view: View) -> int:
+    """The outcome to offer back next: of those received the best first, of equals the earlier."""
     distinct = distinct_received(view)
-    return distinct[np.argsort(-own.utility[distinct], kind="mergesort")[memory.returned]]
+    best_first = np.argsort(-own.utility[distinct], kind="mergesort")
+    return int(distinct[best_first[memory.returned]])
 
 
 @njit(cache=True)
-def finishes_with(memory: np.void, own: Own, view: View) -> int:
-    """The move of the last phase (step 2); NOTHING where it has none."""
+def last_phase_move(memory: np.record, own: Own, view: View) -> int:
+    """Step 2; NOTHING where there is no outcome to offer back and the standing one is not worth accepting."""
     standing = own.utility[view.received]
     if memory.lineage != _PAPER:
         if memory.returned >= memory.distinct:
             return ACCEPT if standing >= own.reservation else NOTHING
-        candidate = offered_back(memory, own, view)
-        if own.utility[candidate] > max(standing, own.reservation):
+        outcome = next_to_return(memory, own, view)
+        if own.utility[outcome] > max(standing, own.reservation):
             memory.returned += 1
-            return candidate
+            return outcome
     return ACCEPT if standing > own.reservation else NOTHING
 
 
 @njit(cache=True)
-def target_after(paper: bool, best_received: float, reservation: float) -> float:
-    """The value of the game between holding out and giving in (step 3).
+def game_value(paper: bool, best_received: float, reservation: float) -> float:
+    """What the mixed strategy is worth in the game of step 3.
 
-    If the other side holds out: no agreement, or its best offer so far. If it gives in: the whole, or half of what is
-    between. Lineage `paper` puts the last payoff in place of the second, and 0 in its own.
+    If both sides hold out, there is no agreement; if only the other one does, its best offer so far; if only
+    this one does, 1; if neither does, the middle of the latter two. Lineage `paper` has the last payoff in
+    place of the second, and 0 as the last.
     """
-    hold_hold, hold_give, give_hold = reservation, 1.0, max(best_received, reservation)
-    give_give = 0.5 * give_hold + 0.5
+    both_hold, other_gives, this_gives = reservation, 1.0, max(best_received, reservation)
+    both_give = 0.5 * this_gives + 0.5
     if paper:
-        give_hold, give_give = give_give, 0.0
-    if hold_give == give_give:
-        return give_hold
-    mixed = 1 / (1 - (hold_hold - give_hold) / (hold_give - give_give))
-    return mixed * give_hold + (1 - mixed) * give_give
+        this_gives, both_give = both_give, 0.0
+    if other_gives == both_give:
+        return this_gives
+    q = 1 / (1 - (both_hold - this_gives) / (other_gives - both_give))
+    return q * this_gives + (1 - q) * both_give
 
 
 @njit(cache=True)
-def threshold_at(memory: np.void, own: Own, t: float) -> float:
+def threshold_at(memory: np.record, own: Own, t: float) -> float:
     """The least utility to accept or to offer at time t."""
-    target = target_after(memory.lineage == _PAPER, memory.best_received, own.reservation)
-    return target + (1 - target) * (1 - t)
+    target = game_value(memory.lineage == _PAPER, memory.best_received, own.reservation)
+    return float(target + (1 - target) * (1 - t))
+
+
+@njit(cache=True)
+def answer(memory: np.record, own: Own, view: View, threshold: float) -> int:
+    """The move that needs no search (steps 2 and 4), or NOTHING."""
+    if view.received >= 0:
+        move = last_phase_move(memory, own, view) if in_last_phase(memory, view) else NOTHING
+        if move != NOTHING:
+            return move
+        if own.utility[view.received] >= threshold:
+            return ACCEPT
+    return WALK if own.reservation >= threshold else NOTHING
 
 
 @njit(cache=True)
@@ -137,15 +149,11 @@ def respond(searcher: Searcher, own: Own, view: View) -> int:
     memory = searcher.memory
     if view.turn == 1:
         memory.first_max_bid = memory.max_bid
-    remember(memory, searcher.counts, own, view)
-    if in_last_phase(memory, view):
-        move = finishes_with(memory, own, view)
-        if move != NOTHING:
-            return move
+    if view.received >= 0:
+        remember(memory, searcher.counts, own, view)
     threshold = threshold_at(memory, own, view.time)
-    if view.received >= 0 and own.utility[view.received] >= threshold:
-        return ACCEPT
-    return WALK if own.reservation >= threshold else searched(searcher, own, threshold)
+    move = answer(memory, own, view, threshold)
+    return searched(searcher, own, threshold) if move == NOTHING else move
 
 
 @njit(cache=True)
@@ -158,10 +166,17 @@ def respond_rows(rows: Rows, minds: Minds, own: Own, table: Table, out: Moves) -
         out[row] = respond(searcher, own, view_of(table, row))
 
 
-@register("Atlas3", "winner of ANAC 2015")
+@register("Atlas3", "winner of ANAC 2015: concedes towards the value of a game, ends on offers received")
 @dataclass(frozen=True)
 class Atlas3(Opponent):
-    """Atlas3 of ANAC 2015."""
+    """Atlas3, winner of ANAC 2015.
+
+    Attributes:
+        lineage: which code it is exact to, see docs/opponents.md.
+
+    Raises:
+        OpponentError: the lineage is unknown.
+    """
 
     lineage: Lineage = "paper"
 
@@ -175,6 +190,8 @@ class Atlas3(Opponent):
     def seat(self, scenario: Scenario, side: int, size: int) -> KernelSeat:
         own = own_side(scenario, side, self.lineage)
         memory = np.zeros((), MEMORY)
-        memory["lineage"], memory["max_bid"], memory["additive"] = LINEAGES.index(self.lineage), own.order[0], True
-        counts = np.zeros(own.sizes.size * own.sizes.max())
-        return KernelSeat(respond_rows, own, memory, size, np.append(np.arange(own.sizes.size), counts))
+        memory["lineage"], memory["max_bid"] = LINEAGES.index(self.lineage), own.order[0]
+        memory["additive"] = True
+        issues, most_options = len(own.sizes), own.sizes.max()
+        notes = np.append(np.arange(issues), np.zeros(issues * most_options))
+        return KernelSeat(respond_rows, own, memory, size, notes)

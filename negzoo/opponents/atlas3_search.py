@@ -1,20 +1,24 @@
 """How Atlas3 finds an offer that reaches a threshold.
 
 1. Base: a random outcome.
-2. Neighbours: of the outcomes that differ from the base in one issue at most, one of those of least utility that reach the
-   threshold. Lineage `paper` finds the issue that way, but then takes its last option.
-3. If that falls short, trade off: from the best outcome, go through the issues in random order and take in each the first
-   option, in random order, that the threshold leaves room for, as if utilities added up over issues. Lineage
-   `paper` draws issues and options with replacement. If the result falls short, lineage `paper` goes back to
-   the base; lineage `genius` takes utilities not to add up from now on and anneals, from this result now and
-   in place of the trade-off later.
+2. Neighbours: of the outcomes that differ from the base in one issue at most, one of the least utility that
+   reaches the threshold. Lineage `paper` finds the issue in that way, but then takes the issue's last option.
+3. If that falls short, trade off: from the best outcome, go through the issues in random order and take in
+   each the first option, in random order, that the threshold leaves room for, as if utilities added up over
+   issues. Lineage `paper` draws issues and options with replacement, so it may miss some.
+   If the result falls short, lineage `paper` goes back to the base. Lineage `genius` takes utilities not to
+   add up from now on, and anneals: from this result now, from the base and without a trade-off later.
 4. If that falls short too, the best outcome.
-5. Concede: in each issue, in random order, take the option that was received most often, unless that lowers the utility.
+5. Concede: in each issue, in random order (as in 3), take the option received most often, unless that lowers
+   the utility.
 
-Annealing changes one issue at random 9,206 times, and keeps the change if that is nearer to the threshold, or with a
-probability that falls from step to step. Its answer is one of the outcomes of least utility that reached the
-threshold on the way, as likely as it was often there. It runs in a replay. Otherwise the answer is drawn uniformly from
-all outcomes of least utility that reach the threshold: those that annealing finds, save that it weighs equals unevenly.
+Annealing changes one issue at random 9,206 times. It keeps a change that comes nearer to the threshold, and
+any other with a probability that falls from step to step. Its answer is one of the outcomes of least utility
+that reached the threshold on the way, as likely as it was often there. It is run in a replay. Otherwise the
+answer is one of all the outcomes of least utility that reach the threshold: annealing finds the same, but
+weighs equals by its path, where here they are equally likely.
+
+GENIUS's best outcome is what another annealing finds before the first turn; here it is the first in order.
 """
 
 import math
@@ -32,14 +36,14 @@ from negzoo.opponents.orders import at_least
 _PAPER = LINEAGES.index("paper")
 
 HOTTEST, COLDEST, COOLING = 1.0, 1e-4, 0.999
-COOLINGS = 9206
-"""How often HOTTEST is multiplied by COOLING until it is not above COLDEST."""
+STEPS = 9206
+"""The steps of an annealing, until HOTTEST × COOLING × COOLING × ... is not above COLDEST."""
 
 
 class Searcher(NamedTuple):
     """What a search uses and changes."""
 
-    memory: np.void
+    memory: np.record
     """Of atlas3.MEMORY."""
     order: NDArray[np.float64]
     """[I] the issues, in the order in which they are searched."""
@@ -51,12 +55,12 @@ class Searcher(NamedTuple):
 @njit(cache=True)
 def changed(own: Own, outcome: int, issue: int, option: int) -> int:
     """The outcome with another option in one issue."""
-    return outcome + (option - own.options[outcome, issue]) * own.strides[issue]
+    return int(outcome + (option - own.options[outcome, issue]) * own.strides[issue])
 
 
 @njit(cache=True)
-def mix(values: NDArray[np.generic], searcher: Searcher) -> None:
-    """Shuffle the n values; lineage `paper`: replace them by n draws from 0 .. n-1."""
+def mix(values: NDArray[np.int64], searcher: Searcher) -> None:
+    """Shuffle the n values; lineage `paper`: put n draws from 0 .. n-1 in their place."""
     if searcher.memory.lineage == _PAPER:
         for k in range(values.size):
             values[k] = below(searcher.draws, values.size)
@@ -74,6 +78,7 @@ def mixed(count: int, searcher: Searcher) -> NDArray[np.int64]:
 
 @njit(cache=True)
 def random_base(searcher: Searcher, own: Own) -> int:
+    """Step 1: lineage `paper` draws an outcome, lineage `genius` its options."""
     if searcher.memory.lineage == _PAPER:
         return below(searcher.draws, own.utility.size)
     base = 0
@@ -83,8 +88,8 @@ def random_base(searcher: Searcher, own: Own) -> int:
 
 
 @njit(cache=True)
-def notice(memory: np.void, own: Own, outcome: int) -> None:
-    """Keep the best outcome seen, the latest of equals (lineage `genius`; the other knows it from the start)."""
+def notice(memory: np.record, own: Own, outcome: int) -> None:
+    """Keep the best outcome seen, the latest of equals; lineage `paper` keeps the first in order."""
     if memory.lineage != _PAPER and own.utility[outcome] >= own.utility[memory.max_bid]:
         memory.max_bid = outcome
 
@@ -93,8 +98,7 @@ def notice(memory: np.void, own: Own, outcome: int) -> None:
 def neighbour(searcher: Searcher, own: Own, base: int, threshold: float) -> int:
     """Step 2; the base where no neighbour reaches the threshold."""
     found, count, least = np.empty(own.sizes.sum(), np.int64), 0, np.inf
-    for k in range(searcher.order.size):
-        issue = int(searcher.order[k])
+    for issue in searcher.order.astype(np.int64):
         last = changed(own, base, issue, own.sizes[issue] - 1)
         for option in range(own.sizes[issue]):
             outcome = changed(own, base, issue, option)
@@ -104,20 +108,13 @@ def neighbour(searcher: Searcher, own: Own, base: int, threshold: float) -> int:
                 count = 0 if utility < least else count
                 found[count] = last if searcher.memory.lineage == _PAPER else outcome
                 count, least = count + 1, utility
-    return found[below(searcher.draws, count)] if count else base
+    return int(found[below(searcher.draws, count)]) if count else base
 
 
 @njit(cache=True)
-def relative(searcher: Searcher, own: Own, issue: int, option: int) -> float:
-    """What an option costs against the best outcome as it was known at the start."""
-    reference = searcher.memory.first_max_bid
-    return own.utility[changed(own, reference, issue, option)] - own.utility[reference]
-
-
-@njit(cache=True)
-def next_issues(searcher: Searcher) -> NDArray[np.float64]:
-    """The issues in the order of a trade-off; lineage `genius` goes on from the last order, and keeps the new one."""
-    issues = searcher.order.copy()
+def issues_to_trade(searcher: Searcher) -> NDArray[np.int64]:
+    """The issues, mixed; lineage `genius` mixes the order that it searches in, and keeps the new one."""
+    issues = searcher.order.astype(np.int64)
     mix(issues, searcher)
     if searcher.memory.lineage != _PAPER:
         searcher.order[:] = issues
@@ -125,56 +122,59 @@ def next_issues(searcher: Searcher) -> NDArray[np.float64]:
 
 
 @njit(cache=True)
-def traded_off(searcher: Searcher, own: Own, threshold: float) -> int:
-    """The trade-off of step 3. The costs add up to no less than threshold − 1; an issue without a match stays."""
-    outcome, limit, spent = searcher.memory.max_bid, threshold - 1, 0.0
-    for issue in next_issues(searcher).astype(np.int64):
-        for option in mixed(own.sizes[issue], searcher):
-            change = relative(searcher, own, issue, option)
-            if limit <= spent + change:
-                outcome, spent = changed(own, outcome, issue, option), spent + change
-                break
-    return outcome
+def gain(searcher: Searcher, own: Own, issue: int, option: int) -> float:
+    """What an option adds to the best outcome as it was known at the first turn."""
+    reference = searcher.memory.first_max_bid
+    return float(own.utility[changed(own, reference, issue, option)] - own.utility[reference])
 
 
 @njit(cache=True)
-def is_warmer(draws: Draws, miss: float, next_miss: float, temperature: float) -> bool:
-    """Whether annealing takes the next outcome, `next_miss` away from the threshold; draws only if that is not nearer."""
-    return next_miss < miss or math.exp(-abs(next_miss - miss) / temperature) > uniform(draws)
+def traded_off(searcher: Searcher, own: Own, threshold: float) -> int:
+    """The trade-off of step 3: the gains (at most 0) may add up to threshold − 1."""
+    outcome, gained = searcher.memory.max_bid, 0.0
+    for issue in issues_to_trade(searcher):
+        for option in mixed(own.sizes[issue], searcher):
+            following = gained + gain(searcher, own, issue, option)
+            if threshold - 1.0 <= following:
+                outcome, gained = changed(own, outcome, issue, option), following
+                break
+    return int(outcome)
+
+
+@njit(cache=True)
+def is_taken(draws: Draws, distance: float, following: float, temperature: float) -> bool:
+    """Whether annealing takes a step between two distances to the threshold; draws if it comes no nearer."""
+    return following < distance or math.exp(-abs(following - distance) / temperature) > uniform(draws)
 
 
 @njit(cache=True)
 def annealed(searcher: Searcher, own: Own, start: int, threshold: float) -> int:
-    """Annealing from `start`, step by step; `start` where nothing on the way reaches the threshold."""
-    draws = searcher.draws
-    found, count, least = np.empty(COOLINGS, np.int64), 0, np.inf
-    current, temperature = start, HOTTEST
+    """Annealing, step by step; `start` where nothing on the way reaches the threshold."""
+    draws, utility = searcher.draws, own.utility
+    found, count, least = np.empty(STEPS, np.int64), 0, np.inf
+    outcome, temperature = start, HOTTEST
     while temperature > COLDEST:
         issue = int(searcher.order[below(draws, searcher.order.size)])
-        following = changed(own, current, issue, below(draws, own.sizes[issue]))
+        following = changed(own, outcome, issue, below(draws, own.sizes[issue]))
         notice(searcher.memory, own, following)
-        miss, next_miss = abs(threshold - own.utility[current]), abs(threshold - own.utility[following])
-        if is_warmer(draws, miss, next_miss, temperature):
-            current = following
-        utility = own.utility[current]
-        if threshold <= utility <= least:
-            count = 0 if utility < least else count
-            found[count] = current
-            count, least = count + 1, utility
+        distances = abs(threshold - utility[outcome]), abs(threshold - utility[following])
+        if is_taken(draws, distances[0], distances[1], temperature):
+            outcome = following
+        if threshold <= utility[outcome] <= least:
+            count = 0 if utility[outcome] < least else count
+            found[count] = outcome
+            count, least = count + 1, utility[outcome]
         temperature *= COOLING
-    return found[below(draws, count)] if count else start
+    return int(found[below(draws, count)]) if count else start
 
 
 @njit(cache=True)
-def any_least(draws: Draws, own: Own, start: int, threshold: float) -> int:
-    """Any of the outcomes of least utility that reach the threshold; `start` where none does."""
-    last = at_least(own.ranked, threshold)
-    if own.ranked[last] < threshold:
-        return start
-    first = last
+def any_least(draws: Draws, own: Own, threshold: float) -> int:
+    """Any of the outcomes of least utility that reach the threshold; the first in order where none does."""
+    first = last = at_least(own.ranked, threshold)
     while first > 0 and own.ranked[first - 1] == own.ranked[last]:
         first -= 1
-    return own.order[first + below(draws, last - first + 1)]
+    return int(own.order[first + below(draws, last - first + 1)])
 
 
 @njit(cache=True)
@@ -190,7 +190,7 @@ def compensated(searcher: Searcher, own: Own, base: int, threshold: float) -> in
         memory.additive = False
     if searcher.draws.tape.size:
         return annealed(searcher, own, outcome, threshold)
-    return any_least(searcher.draws, own, outcome, threshold)
+    return any_least(searcher.draws, own, threshold)
 
 
 @njit(cache=True)
@@ -201,7 +201,7 @@ def most_received(searcher: Searcher, own: Own, issue: int) -> int:
     for option in options:
         if searcher.counts[issue, option] > searcher.counts[issue, best]:
             best = option
-    return best
+    return int(best)
 
 
 @njit(cache=True)
@@ -216,7 +216,7 @@ def conceded(searcher: Searcher, own: Own, outcome: int) -> int:
 
 @njit(cache=True)
 def searched(searcher: Searcher, own: Own, threshold: float) -> int:
-    """An offer for the threshold: steps 1 to 5."""
+    """An offer for the threshold."""
     base = random_base(searcher, own)
     outcome = neighbour(searcher, own, base, threshold)
     if own.utility[outcome] < threshold:

@@ -32,7 +32,7 @@ class Seat(ABC):
 
     @abstractmethod
     def reply(self, rows: Rows, negotiations: Negotiations, out: Moves) -> None:
-        """Write the strategy's move into out[row] for every table of `rows`, where it is its turn; `out` is int32 [N]."""
+        """Write the strategy's move into out[row] for every table of `rows`, all at its turn; `out` is int32 [N]."""
 
     def member(self, rows: Rows) -> NDArray[np.int32]:
         """Which member of a pool plays at each of `rows`, int32 [n]; all 0 for a single strategy."""

@@ -65,8 +65,8 @@ MEMORY = np.dtype(
         ("least_offered", np.float64),
     ]
 )
-"""queue[head:tail] waits to be offered; its slot 0 is for a received offer that goes first. best_received is -1
-before anything was received."""
+"""queue[head:tail] waits to be offered; slot 0 is for a received offer that goes first. best_received is at
+first -1."""
 
 Memory: TypeAlias = Any
 """A record of MEMORY."""

@@ -8,7 +8,7 @@ A compiled strategy is one file with
    recompiles a function that is passed as an argument in every process.
 """
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
@@ -80,7 +80,7 @@ class Table(NamedTuple):
 class RespondRows(Protocol):
     """A strategy's compiled loop over tables."""
 
-    def __call__(self, rows: Rows, minds: Minds, own: NamedTuple, table: Table, out: Moves) -> None: ...
+    def __call__(self, rows: Rows, minds: Minds, own: Any, table: Table, out: Moves) -> None: ...
 
 
 @njit(cache=True)

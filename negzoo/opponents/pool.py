@@ -50,7 +50,9 @@ class Pool(Opponent):
         if any(not (np.isfinite(weight) and weight > 0) for weight in self.weights):
             raise OpponentError(f'pool "{self.label}": weights {list(self.weights)} must be positive numbers')
         if self.schedule not in SCHEDULES:
-            raise OpponentError(f'pool "{self.label}": unknown schedule "{self.schedule}"{did_you_mean(self.schedule, SCHEDULES)}')
+            raise OpponentError(
+                f'pool "{self.label}": unknown schedule "{self.schedule}"{did_you_mean(self.schedule, SCHEDULES)}'
+            )
 
     @property
     def name(self) -> str:
@@ -68,8 +70,9 @@ class Pool(Opponent):
     @property
     def probabilities(self) -> NDArray[np.float64]:
         """float64 [members]: how likely each member is."""
-        weights = np.array(self.weights or [1.0] * len(self.strategies))
-        return weights / weights.sum()
+        weights: NDArray[np.float64] = np.array(self.weights or [1.0] * len(self.strategies))
+        share: NDArray[np.float64] = weights / weights.sum()
+        return share
 
     def seat(self, scenario: Scenario, side: int, size: int) -> "PoolSeat":
         return PoolSeat(self, scenario, side, size)

@@ -181,7 +181,9 @@ class PythonSeat(Seat):
             case Offer(outcome) if 0 <= int(outcome) < self.scenario.size:
                 return int(outcome)
             case Offer(outcome):
-                raise OpponentError(f"offered outcome {outcome}, but {self.scenario.name} has 0 to {self.scenario.size - 1}")
+                raise OpponentError(
+                    f"offered outcome {outcome}, but {self.scenario.name} has 0 to {self.scenario.size - 1}"
+                )
             case Accept() if view.received is None:
                 raise OpponentError("accepted on the opening move, where there is no offer to accept")
             case Accept():

@@ -107,4 +107,3 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
     except (SyntaxError, ValueError):
         pass
     raise OpponentError(f'cannot read opponent "{text}": write a name, or Name(parameter=value)')
-

@@ -1,9 +1,9 @@
 """Recorded games: does an opponent make every recorded move again?
 
 A recorded game is gzipped JSON: `lineage`, `agent` (with `e` for TimeDependent), `domain`, `agent_side` (1 or 2),
-`script` (the 40 bids of its partner, who moves first) and `log`, one entry per turn of the agent: `r` its round, `act`
-(OFFER, ACCEPT, END), `bid` (an option per issue) and `draws`, the random numbers it used. Draws are a float, `[n, k]` or
-`["i", n, k]` for index k of n, `["c", n, [k, ...]]` for several.
+`script` (the 40 bids of its partner, who moves first) and `log`, one entry per turn of the agent: `act` (OFFER, ACCEPT,
+END), `bid` (an option per issue) and `draws`, the random numbers it used. Draws are a float, `[n, k]` or `["i", n, k]`
+for index k of n, `["c", n, [k, ...]]` for several.
 """
 
 import gzip
@@ -116,7 +116,8 @@ class Mismatch:
     """How many draws the recording and the replay had used by then."""
 
     def __str__(self) -> str:
-        return f"turn {self.turn}: recorded move {self.recorded}, played {self.played} (draws {self.draws[0]}, {self.draws[1]})"
+        draws = f"draws {self.draws[0]}, {self.draws[1]}"
+        return f"turn {self.turn}: recorded move {self.recorded}, played {self.played} ({draws})"
 
 
 def replay(game: RecordedGame) -> Mismatch | None:

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from negzoo.engine.protocol import ACCEPT
-from negzoo.engine.rng import Draws, below
+from negzoo.engine.rng import Draws, Record, below
 from negzoo.errors import OpponentError, did_you_mean
 from negzoo.opponents.base import Moves, Opponent, Rows
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
@@ -35,7 +35,7 @@ def random_move(draws: Draws, own: Own, view: View) -> int:
 
 
 @njit(cache=True)
-def respond(memory: np.void, draws: Draws, own: Own, view: View) -> int:
+def respond(memory: Record, draws: Draws, own: Own, view: View) -> int:
     """The move of a trivial policy."""
     if memory.script == _RANDOM:
         return random_move(draws, own, view)

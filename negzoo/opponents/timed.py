@@ -2,9 +2,11 @@
 
 1. Target: T(t) = u_min + (u_max - u_min)(1 - t^(1/e)), u_min not below the reservation value. e < 1 holds out
    (Boulware), e = 1 is linear, e > 1 concedes early.
-2. Plan an outcome. Lineage `paper`: the one of least own utility that is not below T(t). Lineage `genius`
+2. With noise, T is moved by a uniform draw from [-noise, noise].
+3. Plan an outcome. Lineage `paper`: the one of least own utility that is not below T(t). Lineage `genius`
    (TimeDependentAgent of GENIUS): the one of own utility nearest to T(t).
-3. Accept an offer worth at least the planned outcome (lineage `paper`: and more than the reservation value); else offer it.
+4. Accept an offer worth at least the planned outcome (lineage `paper`: and more than the reservation value); else
+   offer it.
 """
 
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from negzoo.engine.protocol import ACCEPT
-from negzoo.engine.rng import Draws
+from negzoo.engine.rng import Draws, Record, uniform
 from negzoo.errors import OpponentError
 from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
@@ -21,32 +23,35 @@ from negzoo.opponents.orders import at_least, nearest
 from negzoo.opponents.registry import register
 from negzoo.scenario import Scenario
 
-MEMORY = np.dtype([("exponent", np.float64), ("lineage", np.int32)])
-"""What is fixed for the negotiation: 1/e, and the lineage as an index into LINEAGES."""
+MEMORY = np.dtype([("exponent", np.float64), ("noise", np.float64), ("lineage", np.int32)])
+"""What is fixed for the negotiation: 1/e, the noise, and the lineage as an index into LINEAGES."""
 
 _PAPER = LINEAGES.index("paper")
 
 
 @njit(cache=True)
-def target_at(memory: np.void, own: Own, t: float) -> float:
+def target_at(memory: Record, own: Own, t: float) -> float:
     """T(t), with each lineage's order of operations."""
     top, bottom = own.ranked[0], max(own.ranked[-1], own.reservation)
     conceded = t**memory.exponent
     if memory.lineage == _PAPER:
-        return (1 - conceded) * (top - bottom) + bottom
-    return bottom + (top - bottom) * (1 - conceded)
+        return float((1 - conceded) * (top - bottom) + bottom)
+    return float(bottom + (top - bottom) * (1 - conceded))
 
 
 @njit(cache=True)
-def respond(memory: np.void, draws: Draws, own: Own, view: View) -> int:
+def respond(memory: Record, draws: Draws, own: Own, view: View) -> int:
     """The move of a time-dependent strategy."""
     target = target_at(memory, own, view.time)
+    if memory.noise > 0:
+        target += memory.noise * (2 * uniform(draws) - 1)
     paper = memory.lineage == _PAPER
     planned = own.order[at_least(own.ranked, target) if paper else nearest(own.ranked, target)]
-    if view.received >= 0 and own.utility[view.received] >= own.utility[planned]:
-        if not paper or own.utility[view.received] > own.reservation:
-            return ACCEPT
-    return planned
+    if view.received < 0:
+        return int(planned)
+    offered = own.utility[view.received]
+    acceptable = offered >= own.utility[planned] and (offered > own.reservation or not paper)
+    return ACCEPT if acceptable else int(planned)
 
 
 @njit(cache=True)
@@ -62,25 +67,30 @@ class TimeDependent(Opponent):
     Attributes:
         e: the concession exponent of eq. 1, > 0.
         lineage: which code it is exact to, see docs/opponents.md.
+        noise: how far a random draw may move the target utility, off by default.
 
     Raises:
-        OpponentError: e is not a positive number, or the lineage is unknown.
+        OpponentError: e is not a positive number, noise is negative, or the lineage is unknown.
     """
 
     e: float
     lineage: Lineage = "paper"
+    noise: float = 0.0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.e) and self.e > 0):
-            raise OpponentError(f"TimeDependent: e = {self.e} must be a positive number (below 1 holds out, above 1 concedes)")
+            raise OpponentError(f"TimeDependent: e = {self.e}: give a positive number (below 1 holds out)")
+        if not (np.isfinite(self.noise) and self.noise >= 0):
+            raise OpponentError(f"TimeDependent: noise = {self.noise}: give a number of at least 0")
         check_lineage(self.lineage)
 
     @property
     def name(self) -> str:
-        return NAMES.get(self.e, f"TimeDependent(e={self.e:g})")
+        plain = NAMES.get(self.e, f"TimeDependent(e={self.e:g})")
+        return f"{plain}(noise={self.noise:g})" if self.noise else plain
 
     def seat(self, scenario: Scenario, side: int, size: int) -> KernelSeat:
-        memory = np.array((1 / self.e, LINEAGES.index(self.lineage)), MEMORY)
+        memory = np.array((1 / self.e, self.noise, LINEAGES.index(self.lineage)), MEMORY)
         return KernelSeat(respond_rows, own_side(scenario, side, self.lineage), memory, size)
 
 

@@ -9,8 +9,8 @@ the other side's moves back that side's concession is measured.
 2. Then demand (v_{n-gamma} / v_n) y, not below u_min or the reservation value, and not above u_max. Plan an
    outcome. Lineage `paper`: the one of least own utility that is not below the demand. Lineage `genius`
    (AverageTitForTat of GENIUS): the one of own utility nearest to it.
-3. Where v_n = 0, demand u_max. But lineage `genius` computes NaN from 0/0, and from infinity times y = 0; its
-   search for the nearest utility then stays where it begins, in the middle of the outcomes.
+3. Where v_n = 0, demand u_max. But lineage `genius` computes NaN from 0/0, and its search for the nearest
+   utility then stays where it begins, in the middle of the outcomes.
 4. Accept an offer worth at least the planned outcome (lineage `paper`: and more than the reservation value);
    else offer it.
 """
@@ -44,8 +44,7 @@ def demand(memory: np.record, own: Own, view: View) -> float:
     top: float = own.ranked[0]
     bottom: float = max(own.ranked[-1], own.reservation)
     if latest == 0:
-        undefined = memory.lineage != _PAPER and (earlier == 0 or mine == 0)
-        return np.nan if undefined else top
+        return np.nan if earlier == 0 and memory.lineage != _PAPER else top
     return min(max(earlier / latest * mine, bottom), top)
 
 

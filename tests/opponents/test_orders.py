@@ -48,7 +48,7 @@ def test_genius_breaks_ties_by_the_hash_of_the_option_names():
 
 
 def test_genius_hashes_names_as_java_does():
-    # "polygenelubricants" is known for the hash -2^31; U+1F600 is D83D DE00 in UTF-16; "Aa" and "BB" are equal.
+    # "polygenelubricants" is known for the hash -2^31; U+1F600 is D83D DE00 in UTF-16; "Aa" and "BB" collide.
     names = {"polygenelubricants": -(2**31), "\U0001f600": 31 * 0xD83D + 0xDE00, "BB": 2112, "Aa": 2112}
     one, minus_one = 0x3FF00000, 0xBFF00000
     hashes = [31 * (31 * (31 + name) + one) + minus_one for name in names.values()]

@@ -1,0 +1,290 @@
+"""AgentK: recorded games, each rule by hand, and the exact search against the draws it stands for."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from negzoo.engine import ACCEPT, Ending, Negotiations
+from negzoo.engine.rng import NO_TAPE, STREAM, Draws
+from negzoo.errors import OpponentError
+from negzoo.opponents import LINEAGES, play, resolve
+from negzoo.opponents.agent_k import (
+    TRIES,
+    AgentK,
+    Estimate,
+    acceptance,
+    in_hash_order,
+    java_hashes,
+    search,
+    target_at,
+)
+from negzoo.opponents.kernel import own_side
+from negzoo.opponents.replay import read_game, replay
+from negzoo.opponents.scripted import Scripted
+from negzoo.scenario import Issue, Profile, Scenario, load
+
+GAMES = sorted((Path(__file__).parents[2] / "data" / "games").glob("*AgentK*.json.gz"))
+PAPER, GENIUS = range(len(LINEAGES))
+
+
+def one_issue(options, evaluations=None, weight=1.0, reservation=0.0):
+    """One issue with these options, worth their evaluation over the largest, times the weight."""
+    evaluations = tuple(map(float, evaluations or range(len(options))))
+    profiles = tuple(Profile(name, (weight,), (evaluations,), reservation) for name in "ab")
+    return Scenario("one issue", (Issue("issue", tuple(options)),), profiles)
+
+
+def answers(opponent, scenario, offers, games=1, opens=False):
+    """int32 [games, turns]: its moves, with the second profile, to the same offers in each of the games."""
+    negotiations, seat = Negotiations(games, len(offers)), opponent.seat(scenario, 1, games)
+    rows, moves = np.arange(games), np.zeros(games, np.int32)
+    seat.start(rows, np.uint64(5), rows.astype(np.uint64))
+    for offer in offers:
+        for opponents_turn in (opens, not opens):
+            if opponents_turn:
+                seat.reply(negotiations.running, negotiations, moves)
+            else:
+                moves[:] = offer
+            negotiations.apply(negotiations.running, moves)
+    made = negotiations.moves[:, (0 if opens else 1) :: 2].copy()
+    made[np.arange(2 * len(offers))[None, (0 if opens else 1) :: 2] >= negotiations.step[:, None]] = -9
+    return made
+
+
+def test_there_are_recorded_games_of_both_lineages():
+    assert {path.name.partition("_")[0] for path in GAMES} == set(LINEAGES)
+
+
+@pytest.mark.parametrize("path", GAMES, ids=lambda path: path.name.removesuffix(".json.gz"))
+def test_makes_every_recorded_move_with_the_recorded_draws(path):
+    assert replay(read_game(path)) is None
+
+
+# Step 3. With E = 0.8 and t^exponent = 1/2, c = 0.1.
+HALFWAY = {"t": 0.5, "exponent": 1.0}
+
+
+@pytest.mark.parametrize("lineage", [PAPER, GENIUS])
+@pytest.mark.parametrize(
+    ("width", "unyielding"),
+    [
+        (0.0, 0.9),  # d + 0.1 = 0.1 is less than 2 c
+        (0.05, 0.85),
+        (0.2, 0.8),  # 2 c = 0.2 is less than d + 0.1
+    ],
+)
+def test_targets_concede_twice_c_but_no_more_than_the_width_and_a_tenth(lineage, width, unyielding):
+    target = target_at(**HALFWAY, seen=Estimate(0.7, width, 0.8), lineage=lineage)
+    limit, distance = 400 - 300 / 8, unyielding - 0.8
+    gives_way = distance * min(1 / distance**2, limit) / limit if distance > 1e-9 else 0.0
+    assert target == pytest.approx(unyielding - gives_way, abs=1e-11)
+
+
+@pytest.mark.parametrize("lineage", [PAPER, GENIUS])
+def test_near_the_estimate_the_target_gives_way_entirely(lineage):
+    # c = 0.02, so 0.96 + ... : 0.04 above E = 0.96 is nearer than 1 / sqrt(362.5)
+    assert target_at(**HALFWAY, seen=Estimate(0.9, 0.0, 0.96), lineage=lineage) == pytest.approx(0.96, abs=1e-11)
+
+
+@pytest.mark.parametrize("lineage", [PAPER, GENIUS])
+@pytest.mark.parametrize("best", [1.0, 1.0000518, 1.366])
+def test_the_target_is_the_estimate_where_that_is_1_or_more(lineage, best):
+    assert target_at(**HALFWAY, seen=Estimate(0.5, 1.7, best), lineage=lineage) == best
+
+
+@given(
+    t=st.floats(0.01, 0.99), exponent=st.floats(2, 10), width=st.floats(0, 1.7), best=st.floats(0, 1.4)
+)
+def test_the_lineages_share_the_target_up_to_rounding(t, exponent, width, best):
+    paper, genius = (target_at(t, exponent, Estimate(0.5, width, best), lineage) for lineage in (PAPER, GENIUS))
+    assert paper == pytest.approx(genius, abs=1e-9)
+    assert best <= paper <= max(best, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("utility", "p"),
+    [
+        (0.95, 0.1 + 0.15 + 0.05),
+        (1.2, 0.1 + 0.2 + 0.1),  # counts as 1
+        (0.86, 0.1 + 0.06 - 0.04),
+        (0.84, 0.0),  # 0.1 + 0.04 - 0.06 is below 0.1
+        (0.1, 0.0),
+    ],
+)
+def test_the_probability_of_acceptance(utility, p):
+    assert acceptance(t=0.5, alpha=1.0, utility=utility, target=0.9, best=0.8) == pytest.approx(p)
+
+
+def accepting(t, utility):
+    """The probability with which steps 1 to 4, written out, accept one of several equal offers."""
+    alpha = 3 + 6 * utility
+    c = t**alpha * (1 - utility)
+    target = 1 - min(2 * c, 0.1)
+    limit, distance = 400 - 300 * t**3, target - utility
+    target -= distance * min(1 / distance**2, limit) / limit
+    p = t**alpha / 5 - (target - utility)
+    return p if p >= 0.1 else 0.0
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+def test_accepts_as_often_as_it_should(lineage):
+    games, offers = 4000, [8] * 40
+    made = answers(AgentK(lineage), one_issue("abcdefghijk"), offers, games)
+    for turn in range(40):
+        playing = made[:, turn] != -9
+        p = accepting((2 * turn + 1) / 80, 0.8)
+        accepted = (made[:, turn] == ACCEPT).sum()
+        if p == 0:
+            assert accepted == 0
+        else:
+            spread = math.sqrt(playing.sum() * p * (1 - p))
+            assert abs(accepted - playing.sum() * p) < 4 * spread
+    assert accepted  # at the last turn at least
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+@pytest.mark.parametrize("opens", [False, True])
+def test_begins_with_the_best(lineage, opens):
+    made = answers(AgentK(lineage), one_issue("abcdefghijk"), [0, 0], games=50, opens=opens)
+    assert set(made[:, 0]) == {10}
+
+
+def test_opens_with_all_that_is_worth_1():
+    made = answers(AgentK(), one_issue("abcd", (3, 1, 3, 3)), [1], games=300, opens=True)
+    drawn, counts = np.unique(made[:, 0], return_counts=True)
+    assert drawn.tolist() == [0, 2, 3]
+    assert counts.min() > 70
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+def test_repeats_what_it_received_if_that_beats_the_target(lineage):
+    """Worth 1, 1 and 0 in turn: the mean is 2/3 in the end, so the last target lies below 1."""
+    scenario = one_issue("abcdefghijk", [*range(10), 9])
+    offers = [9, 9, 9, 10, *[0] * 36]
+    made = answers(AgentK(lineage), scenario, offers, games=2000)
+    last = made[:, -1][made[:, -1] >= 0]
+    share = (last == 9).mean()
+    assert set(last) == {9, 10}
+    assert share == pytest.approx(0.75 if lineage == "paper" else 0.5, abs=0.05)
+
+
+def test_a_set_is_kept_by_bucket():
+    """'a' to 'p' hash to 97 to 112: in 16 buckets 'p' comes first, in 32 'a' does; 'Aa' and 'BB' both hash to 2112."""
+    hashes = java_hashes(one_issue([*"abcdefghijklmnop", "Aa", "BB"]))
+    assert hashes.tolist() == [*range(97, 113), 2112, 2112]
+    few = np.array([1, 15, 17, 1, 16, 0, 17], np.int32)
+    assert in_hash_order(few, hashes).tolist() == [15, 17, 16, 0, 1]
+    twelve, thirteen = np.arange(4, 16, dtype=np.int32), np.arange(3, 16, dtype=np.int32)
+    assert in_hash_order(twelve, hashes).tolist() == [15, *range(4, 15)]
+    assert in_hash_order(thirteen, hashes).tolist() == [*range(3, 16)]
+
+
+def test_hashes_are_spread_over_their_low_bits():
+    high = "polygenelubricants"  # known to hash to -2^31
+    assert java_hashes(one_issue([high, "a"])).tolist() == [2**31 + 2**15, 97]
+
+
+def draws_of(stream_index, tape=NO_TAPE):
+    stream = np.zeros(1, STREAM)
+    stream["key"], stream["index"] = 11, stream_index
+    return stream, tape
+
+
+def found(own, target, samples, tape=NO_TAPE):
+    """How often each outcome is found, float64 [Ω]: with a tape by draws, one long sequence, else exactly."""
+    streams = np.zeros(samples, STREAM)
+    streams["key"], streams["index"] = 11, np.arange(samples)
+    counts = np.zeros(own.utility.size)
+    for i in range(samples):
+        counts[search(Draws(streams[0 if tape.size else i], tape), own, target)] += 1
+    return counts
+
+
+def probabilities(own, target):
+    """How likely the search finds each outcome, float64 [Ω], from its rules."""
+    likely, left = np.zeros(own.utility.size), 1.0
+    while left > 1e-12:
+        reaching = own.utility >= target
+        missed = (1 - reaching.mean()) ** TRIES
+        if reaching.any():
+            likely[reaching] += left * (1 - missed) / reaching.sum()
+            left *= missed
+        target -= 0.01
+    return likely
+
+
+SEARCHES = [("laptop", 0.9), ("laptop", 1.05), ("thompson", 0.985), ("thompson", 0.999), ("thompson", 0.95)]
+
+
+@pytest.mark.parametrize("by_draws", [True, False], ids=["by draws", "exactly"])
+@pytest.mark.parametrize(("domain", "target"), SEARCHES)
+def test_both_searches_find_outcomes_as_the_rules_do(domain, target, by_draws):
+    samples, own = 3000, own_side(load(domain), 1, "paper")
+    tape = NO_TAPE
+    if by_draws:
+        tape = np.random.default_rng(3).integers(0, own.sizes, (2_000_003, own.sizes.size)).ravel().astype(float)
+    counts, likely = found(own, target, samples, tape), probabilities(own, target)
+    common = likely * samples >= 5
+    observed = [*counts[common], counts[~common].sum()]
+    expected = [*(samples * likely[common]), samples * likely[~common].sum()]
+    kept = np.array(expected) > 0
+    assert sum(np.array(observed)[~kept]) == 0
+    statistic = (((np.array(observed) - expected)[kept]) ** 2 / np.array(expected)[kept]).sum()
+    freedom = kept.sum() - 1
+    assert abs(statistic - freedom) < 4 * math.sqrt(2 * freedom)
+
+
+@pytest.mark.parametrize("tape", [NO_TAPE, np.zeros(1)], ids=["exactly", "by draws"])
+def test_the_search_ends_whatever_the_utilities(tape):
+    own = own_side(one_issue("ab", (1, 2), weight=1e17), 1, "paper")
+    stream = np.zeros(1, STREAM)
+    for target in (1.4, 2e17, math.inf, math.nan):
+        assert search(Draws(stream[0], tape), own, target) in (0, 1)
+
+
+@st.composite
+def scenarios(draw):
+    """One to six issues of one to three options, with ties, worthless issues, sums above 1 and reservation values."""
+    shape = draw(st.lists(st.integers(1, 3), min_size=1, max_size=6))
+    issues = tuple(Issue(f"issue {i}", tuple(f"option {o}" for o in range(n))) for i, n in enumerate(shape))
+
+    def profile(name):
+        weights = tuple(draw(st.sampled_from([0.0, 0.1, 0.25, 0.3, 1e6])) for _ in shape)
+        evaluations = tuple(tuple(float(draw(st.integers(0, 4))) for _ in range(n)) for n in shape)
+        return Profile(name, weights, evaluations, draw(st.sampled_from([0.0, 0.2, 1.0])))
+
+    return Scenario("drawn", issues, (profile("a"), profile("b")))
+
+
+@given(
+    scenario=scenarios(),
+    lineage=st.sampled_from(LINEAGES),
+    opens=st.booleans(),
+    clock=st.sampled_from(["paper", "genius"]),
+    rounds=st.integers(1, 45),
+    sides=st.sampled_from([(0, 1), (1, 0)]),
+)
+def test_plays_legally_and_alike_in_any_scenario(scenario, lineage, opens, clock, rounds, sides):
+    players = (AgentK(lineage), Scripted("Random"))[:: 1 if opens else -1]
+    games, again = (play(scenario, *players, 3, 2, rounds, clock, sides) for _ in range(2))
+    made = games.negotiations
+    assert set(made.ending) <= {Ending.AGREEMENT, Ending.DEADLINE}
+    for row in range(3):
+        history = made.history(row)
+        assert history.max() < scenario.size
+        assert history.tolist() == again.negotiations.history(row).tolist()
+
+
+def test_names():
+    assert resolve("AgentK") == AgentK()
+    assert resolve("AgentK", "genius") == AgentK("genius")
+    assert AgentK().name == "AgentK"
+
+
+def test_refuses_an_unknown_lineage():
+    with pytest.raises(OpponentError, match="lineage"):
+        AgentK("papers")

@@ -1,0 +1,200 @@
+"""Tit-for-tat: recorded games, each rule by hand, and drawn games against the rules written out again."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from negzoo.engine import ACCEPT, Ending, Negotiations
+from negzoo.errors import OpponentError
+from negzoo.opponents import LINEAGES, play, resolve
+from negzoo.opponents.kernel import own_side
+from negzoo.opponents.orders import at_least, nearest
+from negzoo.opponents.replay import read_game, replay
+from negzoo.opponents.scripted import Scripted
+from negzoo.opponents.tit_for_tat import TitForTat
+from negzoo.scenario import Issue, Profile, Scenario, load
+
+GAMES = sorted((Path(__file__).parents[2] / "data" / "games").glob("*TitForTat*.json.gz"))
+ROW = np.zeros(1, np.int64)
+
+
+def ladder(steps=10, reservation=0.0):
+    """One issue, where option k is worth k / steps to the second profile."""
+    evaluations = tuple(map(float, range(steps + 1)))
+    own = Profile("own", (1.0,), (evaluations,), reservation)
+    other = Profile("other", (1.0,), (evaluations[::-1],))
+    return Scenario("ladder", (Issue("rung", tuple(f"rung {k}" for k in range(steps + 1))),), (other, own))
+
+
+def replies(opponent, scenario, offers, opens=False):
+    """What it answers, with the second profile, to one offer after the other, until it accepts."""
+    negotiations, seat = Negotiations(1, len(offers)), opponent.seat(scenario, 1, 1)
+    move = np.zeros(1, np.int32)
+    seat.start(ROW, np.uint64(0), np.zeros(1, np.uint64))
+    answers = []
+    for offer in offers:
+        scripted = np.array([offer], np.int32)
+        if not opens:
+            negotiations.apply(ROW, scripted)
+        seat.reply(ROW, negotiations, move)
+        negotiations.apply(ROW, move)
+        answers.append(int(move[0]))
+        if answers[-1] == ACCEPT:
+            break
+        if opens:
+            negotiations.apply(ROW, scripted)
+    return answers
+
+
+def test_there_are_recorded_games_of_both_lineages():
+    assert {path.name.partition("_")[0] for path in GAMES} == set(LINEAGES)
+
+
+@pytest.mark.parametrize("path", GAMES, ids=lambda path: path.name.removesuffix(".json.gz"))
+def test_makes_every_recorded_move(path):
+    assert replay(read_game(path)) is None
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+@pytest.mark.parametrize(("gamma", "opening"), [(1, [10]), (2, [10, 9]), (4, [10, 9, 8, 7])])
+def test_opens_from_the_best_down(gamma, opening, lineage):
+    answers = replies(TitForTat(gamma, lineage), ladder(), [1] * (gamma + 1))
+    assert answers == [*opening, opening[-1]]  # the other side has not moved, so neither does it
+
+
+def test_opens_with_the_worst_once_there_are_no_more():
+    assert replies(TitForTat(9), ladder(2), [0] * 5) == [2, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+def test_concedes_in_proportion(lineage):
+    assert replies(TitForTat(1, lineage), ladder(), [2, 4, 4, 5]) == [10, 5, 5, ACCEPT]
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+def test_demands_more_of_one_who_takes_back_but_not_more_than_there_is(lineage):
+    assert replies(TitForTat(1, lineage), ladder(), [2, 4, 3, 1]) == [10, 5, 7, 10]
+
+
+@pytest.mark.parametrize(("lineage", "planned"), [("paper", [79, 77]), ("genius", [78, 75])])
+def test_looks_gamma_moves_back(lineage, planned):
+    """20/25 of 98, then 30/31 of what that was rounded to."""
+    answers = replies(TitForTat(3, lineage), ladder(100), [20, 30, 40, 25, 31])
+    assert answers == [100, 99, 98, *planned]
+
+
+@pytest.mark.parametrize(("lineage", "planned"), [("paper", [10, 7, 6, 6]), ("genius", [10, 7, 5, 5])])
+def test_paper_rounds_up_and_genius_to_the_nearest(lineage, planned):
+    assert replies(TitForTat(1, lineage), ladder(), [2, 3, 4, 4]) == planned
+
+
+@pytest.mark.parametrize(("lineage", "undefined"), [("paper", 10), ("genius", 5)])
+def test_worthless_offers(lineage, undefined):
+    answers = replies(TitForTat(1, lineage), ladder(), [2, 4, 0, 0])
+    assert answers == [10, 5, 10, undefined]
+
+
+@pytest.mark.parametrize(("lineage", "answers"), [("paper", [0, 1, 1]), ("genius", [ACCEPT])])
+def test_only_genius_accepts_what_is_worth_nothing(lineage, answers):
+    worthless = Profile("a", (1.0,), ((0.0, 0.0),)), Profile("b", (1.0,), ((0.0, 0.0),))
+    scenario = Scenario("grey", (Issue("shade", ("light", "dark")),), worthless)
+    assert replies(TitForTat(1, lineage), scenario, [1, 1, 1]) == answers
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+def test_plans_nothing_below_the_reservation_value(lineage):
+    assert replies(TitForTat(1, lineage), ladder(reservation=0.4), [1, 3, 3]) == [10, 4, 4]
+
+
+@pytest.mark.parametrize(("lineage", "answer"), [("paper", 4), ("genius", ACCEPT)])
+def test_only_paper_turns_down_what_is_worth_no_more_than_no_agreement(lineage, answer):
+    assert replies(TitForTat(1, lineage), ladder(reservation=0.4), [1, 4]) == [10, answer]
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+def test_opening_the_negotiation_it_compares_the_same_offers(lineage):
+    assert replies(TitForTat(1, lineage), ladder(), [3, 4, 4, 7], opens=True) == [10, 9, 7, 7]
+
+
+def in_words(opponent, own, received, mine):
+    """The rules once more, over plain lists; `received` and `mine` are the offers so far."""
+    gamma, paper = opponent.gamma, opponent.lineage == "paper"
+    values = [float(own.utility[offer]) for offer in received]
+    if len(received) <= gamma:
+        planned = own.order[min(len(mine), len(own.order) - 1)]
+    else:
+        latest, earlier, last = values[-1], values[-1 - gamma], float(own.utility[mine[-1]])
+        ratio = earlier / latest if latest else math.nan if earlier == 0 and not paper else math.inf
+        target = own.ranked[0] if paper and latest == 0 else ratio * last
+        if not math.isnan(target):
+            target = min(max(target, own.ranked[-1], own.reservation), own.ranked[0])
+        planned = own.order[(at_least if paper else nearest)(own.ranked, target)]
+    if received and values[-1] >= own.utility[planned] and (values[-1] > own.reservation or not paper):
+        return ACCEPT
+    return int(planned)
+
+
+@st.composite
+def scenarios(draw):
+    """One to six issues of one to three options, with ties, worthless issues and reservation values."""
+    shape = draw(st.lists(st.integers(1, 3), min_size=1, max_size=6))
+    issues = tuple(Issue(f"issue {i}", tuple(f"option {o}" for o in range(n))) for i, n in enumerate(shape))
+
+    def profile(name):
+        weights = tuple(draw(st.sampled_from([0.0, 0.1, 0.25, 0.3])) for _ in shape)
+        evaluations = tuple(tuple(float(draw(st.integers(0, 4))) for _ in range(n)) for n in shape)
+        return Profile(name, weights, evaluations, draw(st.sampled_from([0.0, 0.2, 1.0])))
+
+    return Scenario("drawn", issues, (profile("a"), profile("b")))
+
+
+@given(
+    scenario=scenarios(),
+    gamma=st.integers(1, 4),
+    lineage=st.sampled_from(LINEAGES),
+    opens=st.booleans(),
+    offers=st.lists(st.integers(0, 10**6), min_size=1, max_size=8),
+)
+def test_plays_by_the_rules_in_any_scenario(scenario, gamma, lineage, opens, offers):
+    opponent, own = TitForTat(gamma, lineage), own_side(scenario, 1, lineage)
+    script = [offer % scenario.size for offer in offers]
+    answers = replies(opponent, scenario, script, opens)
+    for turn, answer in enumerate(answers):
+        assert answer == in_words(opponent, own, script[: turn + (not opens)], answers[:turn])
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+@pytest.mark.parametrize("rounds", [1, 2, 7])
+def test_plays_either_seat_and_either_profile_for_any_number_of_rounds(lineage, rounds):
+    pair = Scripted("Random"), TitForTat(2, lineage)
+    for players in (pair, pair[::-1]):
+        for sides in ((0, 1), (1, 0)):
+            games = play(load("laptop"), *players, games=20, rounds=rounds, sides=sides)
+            assert set(games.negotiations.ending) <= {Ending.AGREEMENT, Ending.DEADLINE}
+
+
+@pytest.mark.parametrize("gamma", [0, -1, 1.5, True, math.nan, "1"])
+def test_gamma_is_a_whole_number_from_1(gamma):
+    with pytest.raises(OpponentError, match="gamma"):
+        TitForTat(gamma)
+
+
+def test_an_endless_window_never_closes():
+    assert replies(TitForTat(10**30), ladder(3), [1] * 5) == [3, 2, ACCEPT]
+
+
+def test_refuses_an_unknown_lineage():
+    with pytest.raises(OpponentError, match="lineage"):
+        TitForTat(1, "papers")
+
+
+def test_names():
+    assert resolve("TitForTat1") == TitForTat(1)
+    assert resolve("TitForTat2", "genius") == TitForTat(2, "genius")
+    assert resolve("TitForTat(gamma=3)") == TitForTat(3)
+    names = [TitForTat(gamma).name for gamma in (1, 2, 3)]
+    assert names == ["TitForTat1", "TitForTat2", "TitForTat(gamma=3)"]
