@@ -90,9 +90,9 @@ def shuffle(values: NDArray[np.int64], draws: Draws) -> None:
 
 
 @njit(cache=True)
-def uniforms(key: np.uint64, indices: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """The first draw of each of the streams (key, index), float64 [len(indices)]."""
+def uniforms(keys: NDArray[np.uint64], indices: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """The first draw of each of the streams (keys[i], indices[i]), float64 [n]."""
     drawn = np.empty(indices.size, np.float64)
     for i in range(indices.size):
-        drawn[i] = uniform_at(key, indices[i], np.uint64(0))
+        drawn[i] = uniform_at(keys[i], indices[i], np.uint64(0))
     return drawn

@@ -55,7 +55,7 @@ class NegotiationEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]
         domain: a scenario, its name, or a path to its file.
         opponents: strategies to seat, by agent: names, or Opponent objects. Their moves appear as `reply` in the infos.
         settings: how it is negotiated; single settings may also be given as keywords, e.g. `rounds=20`.
-        render_mode: None, `ansi` (returns text), `human` (prints it) or `rgb_array` (the outcome space, uint8 [H, W, 3]).
+        render_mode: None, `ansi` (returns text), `human` (prints it) or `rgb_array` (its picture, uint8 [H, W, 3]).
 
     Raises:
         ScenarioError, OpponentError, SettingsError: what was given cannot be used.
@@ -127,8 +127,8 @@ class NegotiationEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]
         self.agent_selection = AGENTS[0]
         self.negotiations.start(_ROW)
         for agent, seat in self.seats.items():
-            key = derive_key(self.seed, AGENTS.index(agent))
-            seat.start(_ROW, key, np.array([self._episode], np.uint64))
+            keys = np.array([derive_key(self.seed, AGENTS.index(agent))])
+            seat.start(_ROW, keys, np.array([self._episode], np.uint64))
         self._refresh_infos()
 
     def _reseed(self, seed: int | None) -> None:

@@ -37,7 +37,7 @@ class NegotiationSettings:
     allow_end: bool = False
     """Whether players may walk away: one more action, after accept."""
     action_encoding: ActionEncoding = "outcome"
-    """`outcome`: Discrete, each offer, then accept. `issues`: MultiDiscrete, an option per issue, then offer or accept."""
+    """`outcome`: Discrete, each offer, then accept. `issues`: MultiDiscrete, an option per issue, then accept."""
     mask_in: MaskPlace = "observation"
     """Where the mask of legal actions is; with `issues` it is always in the infos, as no space can hold it."""
     no_deal_reward: float = -1.0

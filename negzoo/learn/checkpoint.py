@@ -20,7 +20,7 @@ from negzoo.engine import Negotiations
 from negzoo.envs import Codec, NegotiationSettings
 from negzoo.errors import CheckpointError, NegzooError
 from negzoo.learn.network import Actor, Interface, greedy_actions
-from negzoo.opponents.base import Moves, Opponent, Rows, Seat
+from negzoo.opponents.base import Keys, Moves, Opponent, Rows, Seat
 from negzoo.scenario import Scenario
 
 FORMAT = 1
@@ -163,7 +163,7 @@ class FrozenSeat(Seat):
     def __init__(self, policy: FrozenPolicy, codec: Codec) -> None:
         self.actor, self.codec = policy.actor, codec
 
-    def start(self, rows: Rows, key: np.uint64, indices: np.ndarray) -> None:
+    def start(self, rows: Rows, keys: Keys, indices: Keys) -> None:
         """Nothing to forget."""
 
     def reply(self, rows: Rows, negotiations: Negotiations, out: Moves) -> None:

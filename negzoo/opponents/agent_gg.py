@@ -34,7 +34,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from negzoo.engine.protocol import ACCEPT, NOTHING
-from negzoo.engine.rng import Draws, below, uniform
+from negzoo.engine.rng import Draws, Record, below, uniform
 from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
 from negzoo.opponents.orders import stable_order
@@ -95,11 +95,11 @@ def ratio(ranked: NDArray[np.float64], importance: float) -> float:
 def importance_at(own: Importances, limit: float) -> float:
     """The importance of which `limit` is the ratio."""
     top, bottom = own.ranked[0], own.ranked[-1]
-    return limit * (top - bottom) + bottom
+    return float(limit * (top - bottom) + bottom)
 
 
 @njit(cache=True)
-def estimate_nash(memory: np.void, own: Importances, view: View) -> None:
+def estimate_nash(memory: Record, own: Importances, view: View) -> None:
     """Step 4, until the estimate is made."""
     if memory.nash_known:
         return
@@ -156,13 +156,13 @@ def appeal(counts: NDArray[np.float64], own: Importances, outcome: int) -> float
 
 
 @njit(cache=True)
-def samples_per_pass(memory: np.void, own: Importances) -> int:
+def samples_per_pass(memory: Record, own: Importances) -> int:
     """How many outcomes a pass draws."""
     return own.order.size if memory.lineage == _PAPER else 2 * own.order.size
 
 
 @njit(cache=True)
-def draw_outcome(memory: np.void, draws: Draws, own: Importances) -> int:
+def draw_outcome(memory: Record, draws: Draws, own: Importances) -> int:
     """Any outcome: by its index (`paper`), or option by option (`genius`)."""
     if memory.lineage == _PAPER:
         return below(draws, own.order.size)
@@ -173,7 +173,7 @@ def draw_outcome(memory: np.void, draws: Draws, own: Importances) -> int:
 
 
 @njit(cache=True)
-def first_in_pass(memory: np.void, draws: Draws, own: Importances, low: float, high: float) -> int:
+def first_in_pass(memory: Record, draws: Draws, own: Importances, low: float, high: float) -> int:
     """The first draw of a pass in [low, high], or NOTHING; lineage `paper` makes the draws behind it too."""
     found = NOTHING
     for _ in range(samples_per_pass(memory, own)):
@@ -187,7 +187,7 @@ def first_in_pass(memory: np.void, draws: Draws, own: Importances, low: float, h
 
 @njit(cache=True)
 def most_appealing_in_pass(
-    memory: np.void, counts: NDArray[np.float64], draws: Draws, own: Importances, low: float, high: float
+    memory: Record, counts: NDArray[np.float64], draws: Draws, own: Importances, low: float, high: float
 ) -> int:
     """The draw of a pass in [low, high] of greatest positive appeal, of equals the first, or NOTHING."""
     found, greatest = NOTHING, 0.0
@@ -200,7 +200,7 @@ def most_appealing_in_pass(
 
 @njit(cache=True)
 def offer_by_draws(
-    memory: np.void, counts: NDArray[np.float64], draws: Draws, own: Importances, low: float, high: float
+    memory: Record, counts: NDArray[np.float64], draws: Draws, own: Importances, low: float, high: float
 ) -> int:
     """Steps 8 and 9 as they are written, for a replay."""
     for _ in range(PASSES):
@@ -285,7 +285,7 @@ def appeals_of(counts: NDArray[np.float64], own: Importances, start: int, stop: 
 
 @njit(cache=True)
 def offer_exactly(
-    memory: np.void, counts: NDArray[np.float64], draws: Draws, own: Importances, low: float, high: float
+    memory: Record, counts: NDArray[np.float64], draws: Draws, own: Importances, low: float, high: float
 ) -> int:
     """Steps 8 and 9, distributed as `offer_by_draws`; outcomes in [low, high] are a stretch of the order."""
     outcomes, samples = own.order.size, samples_per_pass(memory, own)
@@ -293,18 +293,18 @@ def offer_exactly(
     start = count_at_least(own.ranked, np.nextafter(high, np.inf))
     if memory.impartial:
         if turns_up(draws, stop - start, outcomes, PASSES * samples):
-            return own.order[start + below(draws, stop - start)]
+            return int(own.order[start + below(draws, stop - start)])
     else:
         found = most_appealing(draws, appeals_of(counts, own, start, stop), outcomes, samples)
         if found >= 0:
-            return own.order[start + found]
+            return int(own.order[start + found])
     if memory.lineage == _PAPER and not turns_up(draws, stop, outcomes, samples):
         return NOTHING
-    return own.order[below(draws, stop)]
+    return int(own.order[below(draws, stop)])
 
 
 @njit(cache=True)
-def offer(memory: np.void, counts: NDArray[np.float64], draws: Draws, own: Importances) -> int:
+def offer(memory: Record, counts: NDArray[np.float64], draws: Draws, own: Importances) -> int:
     """Steps 8 and 9. A lower limit that rounding has put above every outcome is lowered to the greatest."""
     low = min(importance_at(own, memory.lower), own.ranked[0])
     high = importance_at(own, memory.lower + WIDTH)
@@ -314,7 +314,7 @@ def offer(memory: np.void, counts: NDArray[np.float64], draws: Draws, own: Impor
 
 
 @njit(cache=True)
-def respond(memory: np.void, counts: NDArray[np.float64], draws: Draws, own: Importances, view: View) -> int:
+def respond(memory: Record, counts: NDArray[np.float64], draws: Draws, own: Importances, view: View) -> int:
     """The move of AgentGG."""
     if view.received < 0:
         return own.best

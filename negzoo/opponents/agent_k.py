@@ -105,7 +105,7 @@ def acceptance(t: float, alpha: float, utility: float, target: float, best: floa
     """The probability p of step 4; it may exceed 1."""
     counted = min(utility, 1.0)
     p = t**alpha / 5 + (counted - best) + (counted - target)
-    return 0.0 if p < 0.1 else p
+    return 0.0 if p < 0.0 else p
 
 
 @njit(cache=True)

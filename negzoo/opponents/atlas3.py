@@ -86,7 +86,10 @@ def distinct_received(view: View) -> NDArray[np.int32]:
 
 @njit(cache=True)
 def next_to_return(memory: np.record, own: Own, view: View) -> int:
-    """The outcome to offer back next: of those received the best first, of equals the earlier."""
+    """The outcome to offer back next: of those received the best first, of equals the earlier.
+
+    There always is one, because each that was offered back beat one received.
+    """
     distinct = distinct_received(view)
     best_first = np.argsort(-own.utility[distinct], kind="mergesort")
     return int(distinct[best_first[memory.returned]])
@@ -97,8 +100,6 @@ def last_phase_move(memory: np.record, own: Own, view: View) -> int:
     """Step 2; NOTHING where there is no outcome to offer back and the standing one is not worth accepting."""
     standing = own.utility[view.received]
     if memory.lineage != _PAPER:
-        if memory.returned >= memory.distinct:
-            return ACCEPT if standing >= own.reservation else NOTHING
         outcome = next_to_return(memory, own, view)
         if own.utility[outcome] > max(standing, own.reservation):
             memory.returned += 1

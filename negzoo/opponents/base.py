@@ -15,19 +15,20 @@ LINEAGES: tuple[Lineage, ...] = get_args(Lineage)
 
 Rows: TypeAlias = NDArray[np.int64]
 Moves: TypeAlias = NDArray[np.int32]
+Keys: TypeAlias = NDArray[np.uint64]
 
 
 class Seat(ABC):
     """A strategy at N tables of one scenario, on one side. It knows its own side's utilities only."""
 
     @abstractmethod
-    def start(self, rows: Rows, key: np.uint64, indices: NDArray[np.uint64]) -> None:
+    def start(self, rows: Rows, keys: Keys, indices: Keys) -> None:
         """Begin new negotiations at the tables `rows`; nothing of earlier ones may survive.
 
         Args:
             rows: int64 [n], the tables.
-            key: the key of this seat's random streams.
-            indices: uint64 [n], each negotiation's index: its stream is (key, index).
+            keys: uint64 [n], the key of each negotiation's random stream.
+            indices: uint64 [n], its index: the stream is (key, index).
         """
 
     @abstractmethod
@@ -64,5 +65,12 @@ class Opponent(ABC):
 
 def check_lineage(lineage: str) -> None:
     """Refuse an unknown lineage."""
-    if lineage not in LINEAGES:
-        raise OpponentError(f'unknown lineage "{lineage}"{did_you_mean(lineage, LINEAGES)}')
+    if lineage not in tuple(LINEAGES):
+        raise OpponentError(f'unknown lineage "{lineage}"{did_you_mean(str(lineage), LINEAGES)}')
+
+
+def check_number(what: str, value: object, low: float, *, above: bool = False) -> None:
+    """Refuse anything but a finite number of at least `low` (or above it)."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not number or float(value) < low or (above and float(value) == low):  # type: ignore[arg-type]
+        raise OpponentError(f"{what} = {value!r}: give a number {'above' if above else 'of at least'} {low:g}")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from negzoo.engine import Negotiations
 from negzoo.engine.clock import time_at
 from negzoo.engine.rng import NO_TAPE, STREAM
-from negzoo.opponents.base import Lineage, Moves, Rows, Seat
+from negzoo.opponents.base import Keys, Lineage, Moves, Rows, Seat
 from negzoo.opponents.orders import genius_order, stable_order
 from negzoo.scenario import Scenario
 
@@ -130,11 +130,11 @@ class KernelSeat(Seat):
         notes = np.zeros((size, self.initial_notes.size))
         self.minds = Minds(np.zeros(size, initial.dtype), notes, np.zeros(size, STREAM), tape)
 
-    def start(self, rows: Rows, key: np.uint64, indices: NDArray[np.uint64]) -> None:
+    def start(self, rows: Rows, keys: Keys, indices: Keys) -> None:
         self.minds.memory[rows] = self.initial
         self.minds.notes[rows] = self.initial_notes
         streams = np.zeros(len(rows), STREAM)
-        streams["key"], streams["index"] = key, indices
+        streams["key"], streams["index"] = keys, indices
         self.minds.streams[rows] = streams
 
     def reply(self, rows: Rows, negotiations: Negotiations, out: Moves) -> None:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from negzoo.engine import Clock, Ending, Negotiations
 from negzoo.engine.rng import derive_key
+from negzoo.errors import SettingsError
 from negzoo.opponents.base import Opponent
 from negzoo.scenario import Scenario
 
@@ -61,13 +62,17 @@ def play(
     the same ones.
 
     Raises:
-        SettingsError: games or rounds below 1, or an unknown clock.
+        SettingsError: games or rounds below 1, a negative seed, an unknown clock, or sides that are not 0 and 1.
     """
+    if seed < 0:
+        raise SettingsError(f"seed = {seed}: give a whole number of at least 0")
+    if sorted(sides) != [0, 1]:
+        raise SettingsError(f"sides = {sides}: one player holds profile 0 and the other profile 1")
     negotiations = Negotiations(games, rounds, clock)
     seats = [player.seat(scenario, side, games) for player, side in zip((first, second), sides, strict=True)]
     rows, indices = np.arange(games), np.arange(games, dtype=np.uint64)
     for player, seat in enumerate(seats):
-        seat.start(rows, derive_key(seed, player), indices)
+        seat.start(rows, np.full(games, derive_key(seed, player)), indices)
     moves = np.zeros(games, np.int32)
     for step in range(2 * rounds):
         rows = negotiations.running

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from negzoo.engine import Negotiations
 from negzoo.engine.rng import uniforms
 from negzoo.errors import OpponentError, did_you_mean
-from negzoo.opponents.base import Moves, Opponent, Rows, Seat
+from negzoo.opponents.base import Keys, Moves, Opponent, Rows, Seat, check_number
 from negzoo.scenario import Scenario
 
 Schedule = Literal["episode", "stratified"]
@@ -30,7 +30,7 @@ class Pool(Opponent):
             member i mod n at table i.
 
     Raises:
-        OpponentError: no members, two of one name, weights that do not fit, or an unknown schedule.
+        OpponentError: no members, two of one name, a pool among them, weights that do not fit, or an unknown schedule.
     """
 
     label: str
@@ -47,8 +47,10 @@ class Pool(Opponent):
             raise OpponentError(f'pool "{self.label}": {twice} is in it twice; use weights to favour a member')
         if self.weights and len(self.weights) != len(names):
             raise OpponentError(f'pool "{self.label}": {len(self.weights)} weights for {len(names)} members')
-        if any(not (np.isfinite(weight) and weight > 0) for weight in self.weights):
-            raise OpponentError(f'pool "{self.label}": weights {list(self.weights)} must be positive numbers')
+        for weight in self.weights:
+            check_number(f'pool "{self.label}": weight', weight, 0, above=True)
+        if nested := [strategy.name for strategy in self.strategies if isinstance(strategy, Pool)]:
+            raise OpponentError(f'pool "{self.label}": {nested[0]} is a pool itself; list its members instead')
         if self.schedule not in SCHEDULES:
             raise OpponentError(
                 f'pool "{self.label}": unknown schedule "{self.schedule}"{did_you_mean(self.schedule, SCHEDULES)}'
@@ -87,17 +89,17 @@ class PoolSeat(Seat):
         self.stratified = pool.schedule == "stratified"
         self.members = np.zeros(size, np.int32)
 
-    def start(self, rows: Rows, key: np.uint64, indices: NDArray[np.uint64]) -> None:
-        self.members[rows] = self._draw(rows, key, indices)
+    def start(self, rows: Rows, keys: Keys, indices: Keys) -> None:
+        self.members[rows] = self._draw(rows, keys, indices)
         for i, seat in enumerate(self.seats):
             chosen = self.members[rows] == i
             if chosen.any():
-                seat.start(rows[chosen], key, indices[chosen])
+                seat.start(rows[chosen], keys[chosen], indices[chosen])
 
-    def _draw(self, rows: Rows, key: np.uint64, indices: NDArray[np.uint64]) -> NDArray[np.int32]:
+    def _draw(self, rows: Rows, keys: Keys, indices: Keys) -> NDArray[np.int32]:
         if self.stratified:
             return (rows % len(self.seats)).astype(np.int32)
-        drawn = uniforms(key ^ _DRAW_LANE, indices)
+        drawn = uniforms(keys ^ _DRAW_LANE, indices)
         return np.searchsorted(self.thresholds, drawn, side="right").astype(np.int32)
 
     def reply(self, rows: Rows, negotiations: Negotiations, out: Moves) -> None:

@@ -7,6 +7,7 @@ import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from negzoo.engine import ACCEPT, FAULT, NOTHING, WALK, Negotiations
 from negzoo.errors import OpponentError
-from negzoo.opponents.base import Moves, Opponent, Rows, Seat
+from negzoo.opponents.base import Keys, Moves, Opponent, Rows, Seat
 from negzoo.scenario import Issue, Scenario
 
 
@@ -141,14 +142,15 @@ class PythonSeat(Seat):
 
     def __init__(self, prototype: PythonOpponent, scenario: Scenario, side: int, size: int) -> None:
         self.prototype, self.scenario = prototype, scenario
-        self.utilities, self.reservation = scenario.utilities[side], scenario.profiles[side].reservation
+        self.utilities, self.reservation = scenario.utilities[side].copy(), scenario.profiles[side].reservation
+        self.utilities.setflags(write=False)
         self.players: list[PythonOpponent] = [prototype] * size
         self.rngs: list[np.random.Generator] = [np.random.default_rng(0)] * size
 
-    def start(self, rows: Rows, key: np.uint64, indices: NDArray[np.uint64]) -> None:
-        for row, index in zip(rows.tolist(), indices.tolist(), strict=True):
+    def start(self, rows: Rows, keys: Keys, indices: Keys) -> None:
+        for row, key, number in zip(rows.tolist(), keys.tolist(), indices.tolist(), strict=True):
             self.players[row] = copy.deepcopy(self.prototype)
-            self.rngs[row] = np.random.Generator(np.random.Philox(key=int(key), counter=[0, 0, index, 0]))
+            self.rngs[row] = np.random.Generator(np.random.Philox(key=key, counter=[0, 0, number, 0]))
 
     def reply(self, rows: Rows, negotiations: Negotiations, out: Moves) -> None:
         for row in rows.tolist():
@@ -178,8 +180,8 @@ class PythonSeat(Seat):
 
     def _as_move(self, answer: Answer, view: PlayerView) -> int:
         match answer:
-            case Offer(outcome) if 0 <= int(outcome) < self.scenario.size:
-                return int(outcome)
+            case Offer(outcome) if 0 <= index(outcome) < self.scenario.size:
+                return index(outcome)
             case Offer(outcome):
                 raise OpponentError(
                     f"offered outcome {outcome}, but {self.scenario.name} has 0 to {self.scenario.size - 1}"

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from keyword import iskeyword
 from typing import Any, TypeVar
 
 from negzoo.errors import OpponentError, did_you_mean
@@ -50,15 +51,20 @@ def register(name: str, summary: str = "", **fixed: Any) -> Callable[[Registered
     """
 
     def add(factory: Registered) -> Registered:
-        if not name.isidentifier():
-            raise OpponentError(f'"{name}" cannot name an opponent: use letters, digits and _')
+        if not name.isidentifier() or iskeyword(name):
+            raise OpponentError(f'"{name}" cannot name an opponent: use letters, digits and _, and no word of Python')
         known = _ENTRIES.get(name)
-        if known is not None and getattr(known.factory, "__qualname__", "") != getattr(factory, "__qualname__", ""):
+        if known is not None and (_home(known.factory), known.fixed) != (_home(factory), fixed):
             raise OpponentError(f'"{name}" is already registered for {known.factory!r}')
         _ENTRIES[name] = Entry(factory, fixed, summary or _first_line(factory))
         return factory
 
     return add
+
+
+def _home(factory: Factory) -> tuple[str, str]:
+    """Where a factory is defined; the same after its module is imported again."""
+    return getattr(factory, "__module__", ""), getattr(factory, "__qualname__", "")
 
 
 def _first_line(factory: Factory) -> str:
@@ -102,8 +108,14 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
         match tree:
             case ast.Name(name):
                 return name, {}
-            case ast.Call(ast.Name(name), [], keywords) if all(keyword.arg for keyword in keywords):
+            case ast.Call(ast.Name(name), [], keywords) if _named_once(keywords):
                 return name, {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in keywords}
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         pass
-    raise OpponentError(f'cannot read opponent "{text}": write a name, or Name(parameter=value)')
+    shown = text if len(text) <= 80 else text[:77] + "..."
+    raise OpponentError(f'cannot read opponent "{shown}": write a name, or Name(parameter=value)')
+
+
+def _named_once(keywords: list[ast.keyword]) -> bool:
+    names = [keyword.arg for keyword in keywords]
+    return None not in names and len(set(names)) == len(names)

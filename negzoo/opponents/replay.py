@@ -125,7 +125,7 @@ def replay(game: RecordedGame) -> Mismatch | None:
     seat = game.opponent.seat(game.scenario, game.side, 1)
     if not isinstance(seat, KernelSeat):
         raise OpponentError(f"{game.opponent.name} is not a compiled strategy, so it cannot be replayed draw for draw")
-    seat.start(_ROW, np.uint64(0), np.zeros(1, np.uint64))
+    seat.start(_ROW, np.zeros(1, np.uint64), np.zeros(1, np.uint64))
     minds = seat.minds
     seat.minds = Minds(minds.memory, minds.notes, minds.streams, game.tape)
     for field, value in game.memory.items():

@@ -16,8 +16,7 @@ from numba import njit
 
 from negzoo.engine.protocol import ACCEPT
 from negzoo.engine.rng import Draws, Record, uniform
-from negzoo.errors import OpponentError
-from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
+from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage, check_number
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
 from negzoo.opponents.orders import at_least, nearest
 from negzoo.opponents.registry import register
@@ -78,10 +77,10 @@ class TimeDependent(Opponent):
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.e) and self.e > 0):
-            raise OpponentError(f"TimeDependent: e = {self.e}: give a positive number (below 1 holds out)")
-        if not (np.isfinite(self.noise) and self.noise >= 0):
-            raise OpponentError(f"TimeDependent: noise = {self.noise}: give a number of at least 0")
+        check_number("TimeDependent: e", self.e, 0, above=True)
+        check_number("TimeDependent: noise", self.noise, 0)
+        object.__setattr__(self, "e", float(self.e))
+        object.__setattr__(self, "noise", float(self.noise))
         check_lineage(self.lineage)
 
     @property

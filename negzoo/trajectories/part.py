@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from negzoo.errors import TrajectoryError
 from negzoo.trajectories.batch import Rows
@@ -32,6 +33,9 @@ Result = TypeVar("Result")
 
 PATIENCE = (0.01, 0.02, 0.04, 0.08, 0.16)
 """Seconds to wait before a file that may be being written is read again."""
+
+MAX_COMPRESSION = 1032
+"""No deflated byte stands for more bytes."""
 
 _FAILURES = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError, OverflowError)
 
@@ -70,7 +74,7 @@ class Part:
 
     def read_episodes(self) -> Rows:
         """All complete rows of `episodes/`."""
-        return self._try(lambda: self._read_checked(EPISODES, slice(0, self.episodes)))
+        return self._try(self._read_all_episodes)
 
     def read_table(self, name: str) -> list[tuple[str, ...]]:
         """The rows of a table, by id."""
@@ -150,13 +154,16 @@ class Part:
         return min(held)
 
     def _count_held(self, group: Group, column: Column) -> int:
-        """The rows that a column declares, as far as chunks are there that hold them."""
+        """The rows that a column declares; of an unfinished file, as far as it has chunks that hold them."""
         dataset = self._dataset(group, column)
-        (declared,), (chunk,) = dataset.shape, dataset.chunks
-        held = min(declared, dataset.id.get_num_chunks() * chunk)
-        if held < declared and not self.unfinished:
-            raise self._damaged(f"{group.path}/{column.name} declares {declared} rows and holds {held}")
-        return int(held)
+        declared, chunk = int(dataset.shape[0]), int(dataset.chunks[0])
+        if declared * dataset.dtype.itemsize > MAX_COMPRESSION * self.bytes:
+            raise self._damaged(f"{group.path}/{column.name} declares {declared} rows, more than it can hold")
+        if declared == 0 or _has_chunk(dataset, (declared - 1) // chunk):
+            return declared
+        if not self.unfinished:
+            raise self._damaged(f"{group.path}/{column.name} declares {declared} rows and has fewer")
+        return min(declared, dataset.id.get_num_chunks() * chunk)
 
     def _dataset(self, group: Group, column: Column) -> Any:
         """A column; it stays open with the file, for HDF5 keeps the chunk last read of an open dataset."""
@@ -179,16 +186,25 @@ class Part:
         return node
 
     def _count_episodes(self) -> int:
-        """The episodes whose steps are all there. They have to follow each other."""
+        """The episodes whose steps are all there; a writer stores steps first, so the last one speaks for all."""
         count = self._rows[EPISODES.path]
-        rows = self._read(EPISODES, slice(0, count), ("first_step", "steps"))
-        first, ends = rows["first_step"], rows["first_step"] + rows["steps"]
-        if (rows["steps"] < 1).any() or (first < np.concatenate([[0], ends])[:-1]).any():
+        if count == 0 or self._ends(slice(count - 1, count))[0] <= self.steps:
+            return count
+        if not self.unfinished:
+            raise self._damaged("its episodes have more steps than there are")
+        return int(np.searchsorted(self._ends(slice(0, count)), self.steps, side="right"))
+
+    def _ends(self, part: slice) -> NDArray[np.float64]:
+        """The step at which each episode ends, as a float, which no value can make overflow."""
+        rows = self._read(EPISODES, part, ("first_step", "steps"))
+        return np.asarray(rows["first_step"] + rows["steps"].astype(np.float64))
+
+    def _read_all_episodes(self) -> Rows:
+        rows = self._read_checked(EPISODES, slice(0, self.episodes))
+        first, ends = rows["first_step"], self._ends(slice(0, self.episodes))
+        if (first[1:] < ends[:-1]).any():
             raise self._damaged("its episodes do not follow each other")
-        complete = int(np.searchsorted(ends, self.steps, side="right"))
-        if complete < count and not self.unfinished:
-            raise self._damaged(f"{count - complete} of its episodes lack steps")
-        return complete
+        return rows
 
     def _read_checked(self, group: Group, part: slice) -> Rows:
         rows = self._read(group, part)
@@ -204,3 +220,12 @@ class Part:
         for column in columns:
             rows[column.name] = self._dataset(group, column)[part]
         return rows
+
+
+def _has_chunk(dataset: Any, number: int) -> bool:
+    """Looks up this one chunk; counting all of them takes long in a long file."""
+    try:
+        dataset.id.read_direct_chunk((number * dataset.chunks[0],))
+    except (OSError, RuntimeError):
+        return False
+    return True

@@ -211,7 +211,8 @@ class _Columns:
     @property
     def bytes_waiting(self) -> int:
         """At most so many bytes will be added to the file, if all chunks are filled up and none deflates."""
-        return (self.rows - self.stored + 2 * self._group.chunk) * self._group.dtype.itemsize
+        chunks = -(-(self.rows - self.stored) // self._group.chunk)
+        return chunks * self._group.chunk * self._group.dtype.itemsize
 
     def append(self, rows: Rows) -> None:
         self._waiting.append(rows)

@@ -144,6 +144,15 @@ def test_what_the_other_side_wants_makes_no_difference(opponent, seat):
     assert as_lists(games_of(opponent, seat, GROCERY)) == as_lists(games_of(opponent, seat, poisoned))
 
 
+def test_an_opponent_that_looks_at_the_other_side_would_be_found_out():
+    class Spy(TimeDependent):
+        def seat(self, scenario, side, size):
+            return super().seat(scenario, 1 - side, size)
+
+    games = [games_of(Spy(1.0), 1, scenario) for scenario in (GROCERY, with_other_figures(GROCERY, 0))]
+    assert as_lists(games[0]) != as_lists(games[1])
+
+
 def with_other_figures(scenario, side):
     """The scenario, but one profile's weights, evaluations and reservation value are others."""
     profile = scenario.profiles[side]

@@ -23,7 +23,7 @@ def read_all(path):
         return list(log)
 
 
-def assert_refused(path, message=""):
+def assert_refused(path, message=None):
     with pytest.raises(TrajectoryError, match=message) as caught:
         read_all(path)
     assert str(path) in str(caught.value)
@@ -69,6 +69,11 @@ def endless(file):
     for column in STEPS.columns:
         del file[f"steps/{column.name}"]
         file.create_dataset(f"steps/{column.name}", (10**15,), column.dtype, maxshape=(None,), chunks=(1024,))
+
+
+def hollow(file):
+    for column in STEPS.columns:
+        file[f"steps/{column.name}"].resize((9000,))
 
 
 def giant_chunks(file):
@@ -157,15 +162,16 @@ def version_of_many(file):
         (contiguous, "steps/kind is not stored in chunks"),
         (group_for_column, "steps/kind is no column"),
         (column_for_group, "has no column tables/domains/name"),
-        (endless, "declares 1000000000000000 rows and holds 0"),
+        (endless, "declares 1000000000000000 rows, more than it can hold"),
+        (hollow, "declares 9000 rows and has fewer"),
         (giant_chunks, "chunks of at most"),
         (link_elsewhere, "has no column steps/kind"),
         (soft_link, "has no column steps/kind"),
         (in_a_circle, "has no column steps/kind"),
         (overlapping, "do not follow each other"),
-        (backwards, "do not follow each other"),
-        (overflowing, "follow each other|lack steps"),
-        (no_steps, "of its episodes lack steps"),
+        (backwards, "episodes/steps holds a value that cannot be"),
+        (overflowing, "more steps than there are"),
+        (no_steps, "more steps than there are"),
         (unknown_player, "episodes/player_1 holds a value that cannot be"),
         (unknown_ending, "episodes/ending holds a value that cannot be"),
         (too_much_utility, "episodes/utility_0 holds a value that cannot be"),

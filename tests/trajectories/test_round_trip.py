@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import negzoo.trajectories.writer as writing
@@ -60,6 +60,7 @@ def test_every_label_comes_back(tmp_path):
     assert episode.seed == 2**64 - 1
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 39), unique=True, max_size=8))
 def test_columns_do_not_depend_on_how_they_were_batched(cuts):
     whole = series(0, 40)
