@@ -6,7 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 from negzoo import __version__
-from negzoo.cli import domains, league, trajectories
+from negzoo.cli import bench, domains, league, opponents, play, tournament, trajectories
 from negzoo.errors import NegzooError
 
 USAGE_ERROR = 2
@@ -39,7 +39,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(domains.app, name="domains")
+app.add_typer(opponents.app, name="opponents")
+app.command("play")(play.play)
+app.command("tournament")(tournament.tournament)
 app.add_typer(league.app, name="league")
+app.add_typer(bench.app, name="bench")
 app.add_typer(trajectories.app, name="trajectories")
 
 

@@ -117,7 +117,7 @@ class NegotiationBatch:
         self._open(rows)
 
     def _open(self, rows: Rows) -> None:
-        """Begin negotiations until the learner is to move in each; one that the opponent's opening ends is passed over."""
+        """Begin negotiations until the learner is to move in each, passing over those that the opening ends."""
         while rows.size:
             self.negotiations.start(rows)
             self.seat.start(rows, self.streams.keys[rows], self.indices[rows])
@@ -144,7 +144,7 @@ class NegotiationBatch:
         """
         self.negotiations.apply(self._all, moves)
         self._reply(self.negotiations.running)
-        ended = self.negotiations.ending != Ending.RUNNING
+        ended: NDArray[np.bool_] = self.negotiations.ending != Ending.RUNNING
         if self.on_finish is not None and ended.any():
             self.on_finish(np.flatnonzero(ended))
         return ended

@@ -266,9 +266,9 @@ class ManagerTraining:
     def run(self, steps: int) -> Iterator[int]:
         """Learn for at least `steps` learner steps; yields how many there have been, after each update.
 
-        An update gathers 2 * horizon moves per environment, half of them the learner's.
+        An update gathers 2 * horizon moves, half of them the learner's.
         """
-        moves = 2 * self.ppo.horizon * self.ppo.envs
+        moves = 2 * self.ppo.horizon
         workers = DummyVectorEnv([partial(_itself, env) for env in self.envs])
         with seeded(self._derive(_SAMPLING_LANE)):
             buffer = VectorReplayBuffer(2 * moves, len(self.envs))

@@ -19,9 +19,9 @@ class PPOSettings:
     """
 
     horizon: int = 2048
-    """Learner steps gathered per environment before each update (Table 2)."""
-    envs: int = 1
-    """Environments that gather side by side."""
+    """Learner steps gathered per model before each update (Table 2)."""
+    envs: int = 8
+    """Negotiations that a model gathers from side by side, horizon / envs steps each; the paper does not say."""
     epochs: int = 10
     """Passes over the gathered steps in each update (Table 2)."""
     minibatch: int = 64
@@ -46,6 +46,8 @@ class PPOSettings:
     """Whether advantages are normalised in each minibatch."""
     adam_epsilon: float = 1e-5
     """ε of Adam."""
+    chunk: int = 0
+    """Models whose weights are updated together; 0 chooses by the size of the network. Bits depend on it."""
     device: str = "cpu"
     """Where the networks are: `cpu`, `cuda`, `cuda:0`, ..."""
 
@@ -53,6 +55,11 @@ class PPOSettings:
         object.__setattr__(self, "hidden", tuple(self.hidden))
         for name in ("horizon", "envs", "epochs", "minibatch"):
             _check(name, getattr(self, name), 1, np.inf, whole=True)
+        _check("chunk", self.chunk, 0, np.inf, whole=True)
+        if self.horizon % self.envs:
+            raise SettingsError(f"horizon = {self.horizon}: give a multiple of envs = {self.envs}")
+        if not self.hidden:
+            raise SettingsError("hidden = []: give at least one width")
         for width in self.hidden:
             _check("hidden", width, 1, np.inf, whole=True)
         for name in ("gamma", "gae_lambda"):

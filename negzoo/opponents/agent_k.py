@@ -95,9 +95,7 @@ def giving_way(target: float, t: float, best: float) -> float:
     if target <= best:
         return best
     distance, limit = target - best, 400 - 300 * t**3
-    squared = distance * distance
-    factor = min(1 / squared, limit) if squared > 0 else limit
-    return target - distance * factor / limit
+    return target - distance * min(1 / (distance * distance), limit) / limit
 
 
 @njit(cache=True)
@@ -105,7 +103,7 @@ def acceptance(t: float, alpha: float, utility: float, target: float, best: floa
     """The probability p of step 4; it may exceed 1."""
     counted = min(utility, 1.0)
     p = t**alpha / 5 + (counted - best) + (counted - target)
-    return 0.0 if p < 0.0 else p
+    return 0.0 if p < 0.1 else p
 
 
 @njit(cache=True)

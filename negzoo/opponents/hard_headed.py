@@ -282,9 +282,7 @@ def worth(candidates: NDArray[np.int32], notes: NDArray[np.float64], own: OwnSid
 
 
 @njit(cache=True)
-def pick(
-    queue: NDArray[np.int32], candidates: NDArray[np.int32], worths: NDArray[np.float64], genius: bool
-) -> None:
+def pick(queue: NDArray[np.int32], candidates: NDArray[np.int32], worths: NDArray[np.float64], genius: bool) -> None:
     """Pick the greatest worth PICKS times; of equals the last candidate if it is one, else the first."""
     left = candidates.size
     for place in range(PICKS):

@@ -3,13 +3,15 @@
 A recorded game is gzipped JSON: `lineage`, `agent` (with `e` for TimeDependent), `domain`, `agent_side` (1 or 2),
 `script` (the 40 bids of its partner, who moves first) and `log`, one entry per turn of the agent: `act` (OFFER, ACCEPT,
 END), `bid` (an option per issue) and `draws`, the random numbers it used. Draws are a float, `[n, k]` or `["i", n, k]`
-for index k of n, `["c", n, [k, ...]]` for several.
+for index k of n, `["c", n, [k, ...]]` for several. GENIUS's AgentGG draws so many that some recordings leave them out;
+they come from java.util.Random(seed), an option of each issue in turn, and are drawn again here.
 """
 
 import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,9 @@ class RecordedGame:
         side: the profile (0 or 1) that the opponent held; it moved second.
         script: int32 [rounds], the outcomes that its partner offered.
         turns: what it did, turn by turn.
+        tape: float64 [draws], the random numbers it used, in order; a single 0 where there are none, so that a stray
+            draw shows.
+        counts_draws: whether each turn's draws are recorded, so that a replay has to use as many.
         memory: values of its memory at the start that the recording fixes.
     """
 
@@ -52,16 +57,9 @@ class RecordedGame:
     side: int
     script: NDArray[np.int32]
     turns: tuple[RecordedTurn, ...]
+    tape: NDArray[np.float64]
+    counts_draws: bool
     memory: dict[str, int]
-
-    @property
-    def tape(self) -> NDArray[np.float64]:
-        """All recorded draws in order; a single 0 where there are none, so that a stray draw shows."""
-        return np.concatenate([[0.0], *(turn.draws for turn in self.turns)])[1:] if self._drew else np.zeros(1)
-
-    @property
-    def _drew(self) -> bool:
-        return any(turn.draws.size for turn in self.turns)
 
 
 def read_game(path: Path) -> RecordedGame:
@@ -83,9 +81,33 @@ def _game(record: dict[str, Any]) -> RecordedGame:
     turns = [_turn(entry, scenario) for entry in record["log"] if "act" in entry]
     memory = {field: scenario.index(bid) for field, bid in record.get("init", {}).items()}
     script = np.array([scenario.index(bid) for bid in record["script"]], np.int32)
-    return RecordedGame(
-        resolve(agent, record["lineage"]), scenario, record["agent_side"] - 1, script, tuple(turns), memory
-    )
+    drawn = np.concatenate([turn.draws for turn in turns]) if turns else np.empty(0)
+    regenerated = record["lineage"] == "genius" and record["agent"] == "AgentGG" and not drawn.size
+    tape = java_options(record["seed"], scenario.shape) if regenerated else drawn if drawn.size else np.zeros(1)
+    opponent, side = resolve(agent, record["lineage"]), record["agent_side"] - 1
+    return RecordedGame(opponent, scenario, side, script, tuple(turns), tape, not regenerated, memory)
+
+
+def java_options(seed: int, shape: tuple[int, ...], count: int = 400_000) -> NDArray[np.float64]:
+    """What java.util.Random(seed) draws by nextInt for an option of each issue, again and again: float64 [count]."""
+    bits = _java_bits(seed)
+    return np.array([_java_below(bits, options) for options in islice(cycle(shape), count)], np.float64)
+
+
+def _java_bits(seed: int) -> Iterator[int]:
+    """31 bits at a time."""
+    state = (seed ^ 0x5DEECE66D) & (2**48 - 1)
+    while True:
+        state = (state * 0x5DEECE66D + 0xB) & (2**48 - 1)
+        yield state >> 17
+
+
+def _java_below(bits: Iterator[int], n: int) -> int:
+    if n & (n - 1) == 0:
+        return (n * next(bits)) >> 31
+    while (drawn := next(bits)) - drawn % n + n - 1 >= 2**31:
+        pass
+    return drawn % n
 
 
 def _turn(entry: dict[str, Any], scenario: Scenario) -> RecordedTurn:
@@ -141,7 +163,7 @@ def _first_departure(game: RecordedGame, seat: KernelSeat) -> Mismatch | None:
         seat.reply(_ROW, negotiations, move)
         drawn += turn.draws.size
         used = int(seat.minds.streams["count"][0])
-        if move[0] != turn.move or used != drawn:
+        if move[0] != turn.move or (game.counts_draws and used != drawn):
             return Mismatch(number, turn.move, int(move[0]), (drawn, used))
         negotiations.apply(_ROW, move)
     if negotiations.ending[0] == Ending.RUNNING:

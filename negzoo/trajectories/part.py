@@ -1,7 +1,7 @@
 """One trajectory file, read-only and on guard: what a file says of itself is checked before it is believed.
 
-It is opened without HDF5's lock, so that a file which is being written can be read. Nothing is followed out
-of the file, and no more is read at once than its bytes can hold.
+An unfinished file is opened without HDF5's lock, so that it can be read while it is written. Nothing is followed
+out of a file, and no more is read at once than its bytes can hold.
 """
 
 import stat
@@ -122,7 +122,7 @@ class Part:
     def _file(self) -> Any:
         if self._open is None:
             self._file_size()
-            self._open = h5py.File(self._current_path, "r", locking=False)
+            self._open = h5py.File(self._current_path, "r", locking=False if self.unfinished else None)
         return self._open
 
     @property
@@ -163,7 +163,7 @@ class Part:
             return declared
         if not self.unfinished:
             raise self._damaged(f"{group.path}/{column.name} declares {declared} rows and has fewer")
-        return min(declared, dataset.id.get_num_chunks() * chunk)
+        return min(declared, int(dataset.id.get_num_chunks()) * chunk)
 
     def _dataset(self, group: Group, column: Column) -> Any:
         """A column; it stays open with the file, for HDF5 keeps the chunk last read of an open dataset."""

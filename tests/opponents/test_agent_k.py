@@ -96,6 +96,12 @@ def test_the_target_is_the_estimate_where_that_is_1_or_more(lineage, best):
     assert target_at(**HALFWAY, seen=Estimate(0.5, 1.7, best), lineage=lineage) == best
 
 
+def test_at_first_the_target_is_1_and_in_paper_less_2e_12():
+    paper, genius = (target_at(0.0125, 10.0, Estimate(0.5, 0.0, 0.5), lineage) for lineage in (PAPER, GENIUS))
+    assert genius - paper == pytest.approx(2e-12, rel=0.01)
+    assert genius == pytest.approx(1 - 1 / 0.5 / 400, abs=1e-8)  # it has given way by 1 / (r M)
+
+
 @given(t=st.floats(0.01, 0.99), exponent=st.floats(2, 10), width=st.floats(0, 1.7), best=st.floats(0, 1.4))
 def test_the_lineages_share_the_target_up_to_rounding(t, exponent, width, best):
     paper, genius = (target_at(t, exponent, Estimate(0.5, width, best), lineage) for lineage in (PAPER, GENIUS))

@@ -20,6 +20,7 @@ from negzoo.opponents.hard_headed import (
     genius_bid_list,
     hard_headed_side,
     learn_weights,
+    lowest_near,
     pick,
     set_balanced,
     utility_levels,
@@ -189,21 +190,33 @@ def test_opening_it_offers_the_same(lineage):
     assert opening[:6] == Table(seated(scenario, lineage, tape=[0])).play([4] * 6)
 
 
-def test_candidates_are_within_one_hundredth_of_the_first_and_not_below_the_demand():
-    paper = worth_in_percent(100, 97, 96.5, 96.1, 95.9, 94)
-    assert Table(seated(paper, tape=[0])).play([5] * 5) == [0, 1, 2, 3, 4]
-    assert Table(seated(paper, tape=[0])).play([5] * 2)[-1:] == [1]
-    near = Table(seated(paper))
-    near.play([5] * 2)
-    assert (near.memory["head"], near.memory["tail"]) == (2, 4)  # 96.5 and 96.1 wait, 95.9 is too far from 97
-    low = Table(seated(worth_in_percent(100, 95.5, 94.9, 94)))
-    low.play([3] * 2)
-    assert low.memory["head"] == low.memory["tail"]  # 94.9 is near 95.5, but below the demand of 95
+@pytest.mark.parametrize(
+    ("key", "p", "lowest"),
+    [
+        ([0.0, 0.005, 0.01], 0.0, 1),  # exactly 0.01 is too far
+        ([0.5, 0.505], 0.5, 0),
+        ([0.5, 0.505], 0.501, 1),
+        ([0.5], 0.5, 0),
+    ],
+)
+def test_candidates_are_within_one_hundredth_of_the_first_and_not_below_the_demand(key, p, lowest):
+    assert lowest_near(np.array(key), len(key) - 1, p) == lowest
+
+
+def test_a_rung_exactly_at_the_demand_is_offered():
+    second = demand(hard_headed_side(worth_in_percent(100, 0), 1, "paper"), 3 / 80)
+    table = Table(seated(scenario_of([1.0], [1.0, second, 0.3])))
+    assert table.play([2, 2]) == [0, 1]
 
 
 def test_the_best_received_offer_goes_first_at_a_refill():
     table = Table(seated(worth_in_percent(100, 98, 96, 50), tape=[3]))
     assert table.play([1] + [3] * 6) == [0, 1, 1, 2, 1, 2, 1]
+
+
+def test_genius_compares_the_best_received_offer_by_its_key():
+    table = Table(seated(worth_in_percent(100, 99.5, 99.5, 50), "genius"))
+    assert table.play([1, 3, 3, 3]) == [0, 1, 2, 1]
 
 
 def test_of_equally_good_received_offers_the_first_one_counts():
@@ -266,6 +279,12 @@ def test_accepts_what_is_worth_more_than_its_least_offer_though_less_than_the_ne
     assert Table(seated(scenario, "genius")).play([5, 5, 5, 4]) == [0, 4, 3, 2]  # no more than the least
 
 
+def test_genius_compares_the_least_offer_by_key_and_keeps_its_utility():
+    table = Table(seated(scenario_of([1.0], [1.0, 0.98 + 1e-9, 0.98, 0.5]), "genius"))
+    assert table.play([3, 3, 3]) == [0, 2, 1]
+    assert table.memory["least_offered"] == 0.98 + 1e-9
+
+
 # What it believes of the other side
 
 TWO_BY_TWO = scenario_of([0.7, 0.3], [2, 1], [2, 1])
@@ -322,9 +341,7 @@ def test_genius_counts_worths_above_1_as_1():
     assert worth(candidates, notes, hard_headed_side(TWO_BY_TWO, 1, "genius")).tolist() == [1.0]
 
 
-@pytest.mark.parametrize(
-    ("lineage", "picks"), [("paper", [15, 11, 13, 11, 11]), ("genius", [15, 11, 13, 12, 14])]
-)
+@pytest.mark.parametrize(("lineage", "picks"), [("paper", [15, 11, 13, 11, 11]), ("genius", [15, 11, 13, 12, 14])])
 def test_picks_are_the_greatest_worths_of_what_the_lineage_leaves(lineage, picks):
     queue = np.zeros(5, np.int32)
     pick(queue, np.arange(10, 16, dtype=np.int32), np.array([1.0, 3, 2, 3, 1, 3]), lineage == "genius")
@@ -380,9 +397,7 @@ class Description:
             self.queue = [self.entries[0]]
         elif not self.queue:
             self.refill(self.floor + (1 - (0.05 + 0.95 * t**20.0)) * (max(self.u) - self.floor))
-        if received is not None and (
-            self.u[received] > self.least or self.u[self.queue[0]] <= self.u[received]
-        ):
+        if received is not None and (self.u[received] > self.least or self.u[self.queue[0]] <= self.u[received]):
             return ACCEPT
         self.offered.append(self.queue.pop(0))
         if self.key[self.offered[-1]] < self.least:

@@ -1,11 +1,10 @@
-"""Writes the endless series of `logged_games` to a file, and prints how much is durable after each batch.
+"""Writes the endless series of `logged_games` to a file: a batch for each line of input.
 
-Usage: endless_writer.py PATH [LARGEST_FILE_IN_BYTES]
+Usage: endless_writer.py PATH [LARGEST_FILE_IN_BYTES]. Prints how many negotiations are durable after each batch.
 """
 
 import resource
 import sys
-from itertools import count
 
 from negzoo.errors import TrajectoryError
 from negzoo.trajectories import TrajectoryWriter
@@ -21,7 +20,7 @@ def main(path: str, limit: int = resource.RLIM_INFINITY) -> None:
     writer = TrajectoryWriter(path, overwrite=True)
     try:
         with writer:
-            for _ in count():
+            for _ in sys.stdin:
                 writer.write(SCENARIO, batch, LABELS)
                 print(writer.durable, flush=True)
                 batch.index[:] += BATCH

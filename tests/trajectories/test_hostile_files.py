@@ -73,7 +73,7 @@ def endless(file):
 
 def hollow(file):
     for column in STEPS.columns:
-        file[f"steps/{column.name}"].resize((9000,))
+        file[f"steps/{column.name}"].resize((50_000,))
 
 
 def giant_chunks(file):
@@ -163,7 +163,7 @@ def version_of_many(file):
         (group_for_column, "steps/kind is no column"),
         (column_for_group, "has no column tables/domains/name"),
         (endless, "declares 1000000000000000 rows, more than it can hold"),
-        (hollow, "declares 9000 rows and has fewer"),
+        (hollow, "declares 50000 rows and has fewer"),
         (giant_chunks, "chunks of at most"),
         (link_elsewhere, "has no column steps/kind"),
         (soft_link, "has no column steps/kind"),

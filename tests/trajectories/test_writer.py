@@ -17,7 +17,13 @@ from tests.trajectories.logged_games import LABELS, SCENARIO, script, series
 def start(path: Path, *limit: int) -> subprocess.Popen[str]:
     arguments = [sys.executable, "-m", endless_writer.__name__, str(path), *map(str, limit)]
     root = Path(__file__).parents[2]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=root)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(arguments, stdin=pipe, stdout=pipe, text=True, cwd=root)
+
+
+def ask_for(batches: int, process: subprocess.Popen[str]) -> None:
+    process.stdin.write("\n" * batches)
+    process.stdin.flush()
 
 
 def assert_refused(path: Path, message: str, overwrite: bool = False) -> None:
@@ -37,6 +43,7 @@ def assert_is_the_series(path: Path, at_least: int) -> None:
 @pytest.mark.parametrize("batches", [3, 4, 5, 8, 13, 21, 34, 55])
 def test_after_kill_9_everything_durable_is_there(tmp_path, batches):
     process = start(tmp_path / "log.h5")
+    ask_for(10_000, process)
     durable = [int(process.stdout.readline()) for _ in range(batches)]
     process.kill()
     durable += map(int, process.stdout.read().split("\n")[:-1])
@@ -48,10 +55,12 @@ def test_after_kill_9_everything_durable_is_there(tmp_path, batches):
 def test_a_file_can_be_read_while_it_is_written(tmp_path):
     process = start(tmp_path / "log.h5")
     try:
-        for _ in range(30):
-            durable = int(process.stdout.readline())
-            if durable:
-                assert_is_the_series(tmp_path / "log.h5.tmp", durable)
+        for _ in range(10):
+            ask_for(6, process)
+            for _ in range(6):
+                durable = int(process.stdout.readline())
+                if durable:
+                    assert_is_the_series(tmp_path / "log.h5.tmp", durable)
         assert_refused(tmp_path / "log.h5", "is being written", overwrite=True)
     finally:
         process.kill()
@@ -61,7 +70,7 @@ def test_a_file_can_be_read_while_it_is_written(tmp_path):
 @pytest.mark.parametrize("limit", [1_500_000, 1_700_000, 2_000_000, 2_345_678])
 def test_a_full_disk_is_one_sentence_and_takes_nothing_that_was_durable(tmp_path, limit):
     process = start(tmp_path / "log.h5", limit)
-    output, _ = process.communicate()
+    output, _ = process.communicate("\n" * 10_000)
     durable, _, message = output.splitlines()[-1].partition(" ")
     assert process.returncode == 0
     assert message.startswith(f"{tmp_path / 'log.h5.tmp'}: cannot be written (file too large)")
