@@ -25,6 +25,9 @@ from negzoo.scenario import Scenario
 Floats = NDArray[np.float64]
 Outcomes = NDArray[np.int32]
 
+BAND = (0.1, 0.9)
+"""The quantiles between which most of what a random strategy offers lies."""
+
 
 @dataclass(frozen=True)
 class Concession:

@@ -9,14 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from negzoo.analysis.concession import Concession
+from negzoo.analysis.concession import BAND, Concession
 from negzoo.analysis.tournament import Crosstable
 from negzoo.scenario.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 
 COLOURS = (BLUE, SKY, GREEN, BLACK, ORANGE, VERMILLION, PURPLE)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-BAND = (0.1, 0.9)
-"""The quantiles between which most of what a random strategy offers lies."""
 MOST_FIGURES = 20
 """Players up to which a heat map has its figures written in."""
 

@@ -204,7 +204,7 @@ def _print_sources(entries: "dict[str, Entry]") -> None:
 
 
 def _curve(curve: "Concession") -> dict[str, Any]:
-    from negzoo.analysis.plots import BAND
+    from negzoo.analysis.concession import BAND
 
     low, high = (_numbers(curve.quantile(share).tolist()) for share in BAND)
     return {

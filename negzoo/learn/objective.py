@@ -59,7 +59,7 @@ def masked_(logits: Tensor, opening: Tensor, accept: int) -> Tensor:
 
 
 def split_heads(logits: Tensor, heads: tuple[int, ...]) -> tuple[Tensor, ...]:
-    """Views of the heads' logits; padding, if any, is left out, except beside a single head, where it never counts."""
+    """Views of the heads' logits without the padding; a single head keeps it, as its probability is 0."""
     if len(heads) == 1:
         return (logits,)
     return torch.split(logits[..., : sum(heads)], list(heads), dim=-1)
@@ -97,6 +97,8 @@ def logits_slope(
         own = slope if i == len(views) - 1 else torch.where(offering, slope, 0.0)
         torch.mul(p, -own[..., None], out=view)
         view.scatter_add_(-1, batch.action[..., i, None], own[..., None])
+    if len(heads) > 1:
+        logits[..., sum(heads) :] = 0
     if entropy:
         _add_entropy(views, probabilities, entropy / slope.shape[1])
     return logits

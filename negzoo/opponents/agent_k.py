@@ -25,16 +25,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from negzoo.engine.protocol import ACCEPT
-from negzoo.engine.rng import Draws, below, uniform
+from negzoo.engine.rng import Draws, Record, below, uniform
 from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
 from negzoo.opponents.orders import _java_string_hash, at_least
 from negzoo.opponents.registry import register
 from negzoo.scenario import Scenario
 
-MEMORY = np.dtype(
-    [("lineage", np.int32), ("received", np.int32), ("total", np.float64), ("squares", np.float64)]
-)
+MEMORY = np.dtype([("lineage", np.int32), ("received", np.int32), ("total", np.float64), ("squares", np.float64)])
 """The lineage (an index into LINEAGES); of the offers received, the number and the utilities' sum and sum of
 squares."""
 
@@ -65,16 +63,16 @@ class Estimate(NamedTuple):
 
 
 @njit(cache=True)
-def remember(memory: np.record, utility: float) -> None:
+def remember(memory: Record, utility: float) -> None:
     memory.received += 1
     memory.total += utility
     memory.squares += utility * utility
 
 
 @njit(cache=True)
-def estimate(memory: np.record) -> Estimate:
-    mean: float = memory.total / memory.received
-    variance: float = memory.squares / memory.received - mean * mean
+def estimate(memory: Record) -> Estimate:
+    mean = memory.total / memory.received
+    variance = memory.squares / memory.received - mean * mean
     width = np.sqrt(12 * variance) if variance > 0 else 0.0
     return Estimate(mean, width, mean + (1 - mean) * width)
 
@@ -148,8 +146,7 @@ def search_exactly(draws: Draws, own: Own, target: float) -> int:
     missed = (1 - reaching / own.ranked.size) ** TRIES
     if uniform(draws) < missed:
         return -1
-    outcome: int = own.order[below(draws, reaching)]
-    return outcome
+    return int(own.order[below(draws, reaching)])
 
 
 @njit(cache=True)
@@ -161,12 +158,11 @@ def search(draws: Draws, own: Own, target: float) -> int:
         if outcome >= 0:
             return outcome
         target -= REDUCTION
-    best: int = own.order[0]
-    return best
+    return int(own.order[0])
 
 
 @njit(cache=True)
-def worth_repeating(memory: np.record, knows: Knowledge, view: View, target: float) -> NDArray[np.int32]:
+def worth_repeating(memory: Record, knows: Knowledge, view: View, target: float) -> NDArray[np.int32]:
     """The offers received that are worth more than the target, in the order in which they are kept."""
     received = view.history[(view.history.size - 1) % 2 :: 2]
     better = received[knows.own.utility[received] > target]
@@ -177,22 +173,21 @@ def worth_repeating(memory: np.record, knows: Knowledge, view: View, target: flo
 
 
 @njit(cache=True)
-def pick(memory: np.record, draws: Draws, outcomes: NDArray[np.int32]) -> int:
+def pick(memory: Record, draws: Draws, outcomes: NDArray[np.int32]) -> int:
     """Any of the outcomes. A tape holds its index in lineage `paper`, a uniform draw in lineage `genius`."""
     if memory.lineage == _PAPER:
         drawn = below(draws, outcomes.size)
     else:
         drawn = min(int(uniform(draws) * outcomes.size), outcomes.size - 1)
-    picked: int = outcomes[drawn]
-    return picked
+    return int(outcomes[drawn])
 
 
 @njit(cache=True)
-def respond(memory: np.record, draws: Draws, knows: Knowledge, view: View) -> int:
+def respond(memory: Record, draws: Draws, knows: Knowledge, view: View) -> int:
     """The move of AgentK."""
     if view.received < 0:
         return search(draws, knows.own, 1.0)
-    utility: float = knows.own.utility[view.received]
+    utility = knows.own.utility[view.received]
     remember(memory, utility)
     seen = estimate(memory)
     alpha = 1 + 2 + 10 * seen.mean - 4 * seen.mean

@@ -33,14 +33,14 @@ Where two outcomes got the very same key in lineage `genius`, one has no rung; i
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from negzoo.engine.protocol import ACCEPT
-from negzoo.engine.rng import Draws, below, uniform
+from negzoo.engine.rng import Draws, Record, below, uniform
 from negzoo.opponents.base import Lineage, Moves, Opponent, Rows, check_lineage
 from negzoo.opponents.kernel import KernelSeat, Minds, Table, View, own_side, view_of
 from negzoo.opponents.registry import register
@@ -67,9 +67,6 @@ MEMORY = np.dtype(
 )
 """queue[head:tail] waits to be offered; slot 0 is for a received offer that goes first. best_received is at
 first -1."""
-
-Memory: TypeAlias = Any
-"""A record of MEMORY."""
 
 
 class Ladder(NamedTuple):
@@ -147,7 +144,7 @@ def hard_headed_side(scenario: Scenario, side: int, lineage: Lineage) -> OwnSide
 
 
 @njit(cache=True)
-def listen(memory: Memory, notes: NDArray[np.float64], own: OwnSide, view: View) -> None:
+def listen(memory: Record, notes: NDArray[np.float64], own: OwnSide, view: View) -> None:
     """Remember the received offer if it is the best, and learn from it."""
     best = memory.best_received
     if best < 0 or own.utility[view.received] > own.utility[best]:
@@ -213,7 +210,7 @@ def demand(own: OwnSide, t: float) -> float:
 
 
 @njit(cache=True)
-def refill(memory: Memory, notes: NDArray[np.float64], draws: Draws, own: OwnSide, view: View) -> None:
+def refill(memory: Record, notes: NDArray[np.float64], draws: Draws, own: OwnSide, view: View) -> None:
     """Fill the empty queue again."""
     p = demand(own, view.time)
     key, key_of = own.ladder.key, own.ladder.key_of
@@ -246,14 +243,14 @@ def earlier_offer(draws: Draws, genius: bool, view: View) -> int:
 
 
 @njit(cache=True)
-def queue_one(memory: Memory, outcome: int) -> None:
+def queue_one(memory: Record, outcome: int) -> None:
     """Let one outcome wait in the empty queue."""
     memory.queue[1] = outcome
     memory.head, memory.tail = 1, 2
 
 
 @njit(cache=True)
-def queue_rungs(memory: Memory, notes: NDArray[np.float64], own: OwnSide, lowest: int, highest: int) -> None:
+def queue_rungs(memory: Record, notes: NDArray[np.float64], own: OwnSide, lowest: int, highest: int) -> None:
     """Let the rungs from `lowest` to `highest` wait in the empty queue, or some of them if they are many."""
     rungs = own.ladder.outcome[lowest : highest + 1]
     candidates = rungs.copy() if own.genius else rungs[::-1].copy()
@@ -298,13 +295,13 @@ def pick(queue: NDArray[np.int32], candidates: NDArray[np.int32], worths: NDArra
 
 
 @njit(cache=True)
-def acceptable(memory: Memory, received: float, planned: float) -> bool:
+def acceptable(memory: Record, received: float, planned: float) -> bool:
     """Whether an offer of utility `received` is accepted when one of utility `planned` is up to be made."""
     return bool(received > memory.least_offered or planned <= received)
 
 
 @njit(cache=True)
-def respond(memory: Memory, notes: NDArray[np.float64], draws: Draws, own: OwnSide, view: View) -> int:
+def respond(memory: Record, notes: NDArray[np.float64], draws: Draws, own: OwnSide, view: View) -> int:
     """The move of HardHeaded."""
     if view.received >= 0:
         listen(memory, notes, own, view)

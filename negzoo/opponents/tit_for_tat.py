@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 
 from negzoo.engine.protocol import ACCEPT
+from negzoo.engine.rng import Record
 from negzoo.errors import OpponentError
 from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
@@ -36,20 +37,18 @@ _LONGEST = np.iinfo(np.int64).max
 
 
 @njit(cache=True)
-def demand(memory: np.record, own: Own, view: View) -> float:
+def demand(memory: Record, own: Own, view: View) -> float:
     """The utility demanded once n > gamma (steps 2 and 3)."""
-    latest: float = own.utility[view.history[-1]]
-    earlier: float = own.utility[view.history[-1 - 2 * memory.gamma]]
-    mine: float = own.utility[view.history[-2]]
-    top: float = own.ranked[0]
-    bottom: float = max(own.ranked[-1], own.reservation)
+    latest, mine = own.utility[view.history[-1]], own.utility[view.history[-2]]
+    earlier = own.utility[view.history[-1 - 2 * memory.gamma]]
+    top, bottom = own.ranked[0], max(own.ranked[-1], own.reservation)
     if latest == 0:
-        return np.nan if earlier == 0 and memory.lineage != _PAPER else top
-    return min(max(earlier / latest * mine, bottom), top)
+        return np.nan if earlier == 0 and memory.lineage != _PAPER else float(top)
+    return float(min(max(earlier / latest * mine, bottom), top))
 
 
 @njit(cache=True)
-def plan(memory: np.record, own: Own, view: View) -> int:
+def plan(memory: Record, own: Own, view: View) -> int:
     """The planned outcome's position in the own order."""
     received, offered = (view.history.size + 1) // 2, view.turn - 1
     if received <= memory.gamma:
@@ -59,13 +58,14 @@ def plan(memory: np.record, own: Own, view: View) -> int:
 
 
 @njit(cache=True)
-def respond(memory: np.record, own: Own, view: View) -> int:
+def respond(memory: Record, own: Own, view: View) -> int:
     """The move of a tit-for-tat strategy."""
-    planned: int = own.order[plan(memory, own, view)]
-    if view.received < 0 or own.utility[view.received] < own.utility[planned]:
-        return planned
-    acceptable = memory.lineage != _PAPER or own.utility[view.received] > own.reservation
-    return ACCEPT if acceptable else planned
+    planned = own.order[plan(memory, own, view)]
+    if view.received < 0:
+        return int(planned)
+    offered = own.utility[view.received]
+    acceptable = offered >= own.utility[planned] and (offered > own.reservation or memory.lineage != _PAPER)
+    return ACCEPT if acceptable else int(planned)
 
 
 @njit(cache=True)

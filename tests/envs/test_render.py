@@ -1,5 +1,7 @@
 """A negotiation shown: the text to the letter, and what the picture is drawn from."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -101,8 +103,8 @@ def test_without_a_mode_nothing_is_rendered():
 
 
 def test_an_unknown_mode_is_refused():
-    with pytest.raises(SettingsError, match=r'render_mode = "rgb": unknown \(did you mean "rgb_array"\?\)'):
-        negzoo.env(render_mode="rgb")
+    with pytest.raises(SettingsError, match=r'render_mode = "rgb_arr": unknown \(did you mean "rgb_array"\?\)'):
+        negzoo.env(render_mode="rgb_arr")
 
 
 # Pictures
@@ -115,7 +117,7 @@ def test_a_picture_changes_with_every_move():
         env.step(action)
     assert {(picture.dtype, picture.shape) for picture in seen} == {(np.dtype(np.uint8), seen[0].shape)}
     assert seen[0].shape[2] == 3
-    assert not any(np.array_equal(one, next_one) for one, next_one in zip(seen, seen[1:], strict=False))
+    assert not any(np.array_equal(before, after) for before, after in pairwise(seen))
 
 
 @pytest.mark.parametrize(("sides", "drawn"), [((0, 1), ([1, 3], [2])), ((1, 0), ([2], [1, 3]))])

@@ -34,7 +34,7 @@ def replies(opponent, scenario, offers, opens=False):
     """What it answers, with the second profile, to one offer after the other, until it accepts."""
     negotiations, seat = Negotiations(1, len(offers)), opponent.seat(scenario, 1, 1)
     move = np.zeros(1, np.int32)
-    seat.start(ROW, np.uint64(0), np.zeros(1, np.uint64))
+    seat.start(ROW, np.zeros(1, np.uint64), np.zeros(1, np.uint64))
     answers = []
     for offer in offers:
         scripted = np.array([offer], np.int32)
