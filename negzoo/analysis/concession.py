@@ -59,10 +59,11 @@ class Concession:
         """float64 [rounds], the mean of `utility` over the negotiations with an offer at that turn; NaN if none."""
         made = (self.offers >= 0).sum(axis=0)
         total = np.nansum(self.utility, axis=0)
-        return np.divide(total, made, out=np.full(made.size, np.nan), where=made > 0)
+        mean: Floats = np.divide(total, made, out=np.full(made.size, np.nan), where=made > 0)
+        return mean
 
     def quantile(self, share: float) -> Floats:
-        """float64 [rounds], the utility below which this share of the offers of that turn lie; NaN if there are none."""
+        """float64 [rounds], the utility below which this share of a turn's offers lies; NaN where there are none."""
         lowest_first = np.sort(self.utility, axis=0)
         made = (self.offers >= 0).sum(axis=0)
         rank = np.floor(share * np.maximum(made - 1, 0)).astype(np.int64)

@@ -14,7 +14,7 @@ from negzoo.analysis.tournament import Crosstable
 from negzoo.scenario.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 
 COLOURS = (BLUE, SKY, GREEN, BLACK, ORANGE, VERMILLION, PURPLE)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MOST_FIGURES = 20
 """Players up to which a heat map has its figures written in."""
 

@@ -3,17 +3,18 @@
 import inspect
 import sys
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from negzoo.opponents import LINEAGES, Lineage, Opponent, Scripted, registry, resolve
 from negzoo.opponents.registry import Entry
 
 Kind = Literal["opponent", "family", "yardstick"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 REQUIRED = "required"
 
 
 def kind(entry: Entry) -> Kind:
-    """A `yardstick` is trivial on purpose; a `family` plays only once its parameters are given; the rest is an opponent."""
+    """A `yardstick` is trivial on purpose, a `family` needs parameters to play, and the rest are opponents."""
     if entry.factory is Scripted:
         return "yardstick"
     return "family" if REQUIRED in parameters(entry).values() else "opponent"
@@ -43,9 +44,15 @@ def source(entry: Entry) -> str:
     return inspect.cleandoc(told)
 
 
+def listed(wanted: Kind) -> dict[str, Entry]:
+    """The registered opponents of a kind by name; those that a family's parameters make come first."""
+    chosen = [(name, entry) for name, entry in registry.entries() if kind(entry) == wanted]
+    return dict(sorted(chosen, key=lambda pair: not pair[1].fixed))
+
+
 def standard() -> list[str]:
     """The names of all opponents that are neither families nor yardsticks: whom tables are about."""
-    return [name for name, entry in registry.entries() if kind(entry) == "opponent"]
+    return list(listed("opponent"))
 
 
 def resolved(names: list[str], lineage: Lineage) -> dict[str, Opponent]:

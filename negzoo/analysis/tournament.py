@@ -213,7 +213,9 @@ def _crosstable(scenario: Scenario, encounters: Iterable[Encounter]) -> Crosstab
         cells.setdefault(encounter.fixture.holders, []).append(encounter.score)
     labels = tuple(dict.fromkeys(first for first, _ in cells))
     first, second, agreement = (
-        np.array([[np.mean([getattr(score, field) for score in cells[row, column]]) for column in labels] for row in labels])
+        np.array(
+            [[np.mean([getattr(score, field) for score in cells[row, column]]) for column in labels] for row in labels]
+        )
         for field in ("utility", "opponent_utility", "agreement_rate")
     )
     profiles = scenario.profiles[0].name, scenario.profiles[1].name

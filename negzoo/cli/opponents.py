@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="List the opponents, show how they play, and measure them.")
 
-SHOWN_TURNS = 9
+SHOWN_TURNS = 8
 HEADINGS = {
     "opponent": "Opponents",
     "family": "Families: give parameters, as in TimeDependent(e=0.3)",
@@ -50,16 +50,14 @@ def list_opponents(context: typer.Context, as_json: AsJson = False) -> None:
     """List the opponents. `negzoo opponents show NAME` shows one."""
     if context.invoked_subcommand is not None:
         return
-    from negzoo.analysis.roster import kind
-    from negzoo.opponents.registry import entries
+    from negzoo.analysis.roster import KINDS, listed
 
-    listed = dict(entries())
+    groups = {kind: listed(kind) for kind in KINDS}
     if as_json:
-        print_json([_head(name, entry) for name, entry in listed.items()])
+        print_json([_head(name, entry) for members in groups.values() for name, entry in members.items()])
         return
-    for group, heading in HEADINGS.items():
-        members = {name: entry for name, entry in listed.items() if kind(entry) == group}
-        out.print(f"[bold]{heading}[/bold]")
+    for kind, members in groups.items():
+        out.print(f"[bold]{HEADINGS[kind]}[/bold]")
         out.print(_list_table(members))
 
 
@@ -182,7 +180,8 @@ def _list_table(members: "dict[str, Entry]") -> Table:
     listed = table("Name", "Parameters", "Lineages", "What it does")
     for name, entry in members.items():
         free = ", ".join(parameter for parameter in parameters(entry) if parameter != "lineage")
-        listed.add_row(name, free or "–", ", ".join(lineages(entry)) or "–", escape(entry.summary))
+        summary = entry.summary.removeprefix("yardstick: ")
+        listed.add_row(name, free or "–", ", ".join(lineages(entry)) or "–", escape(summary))
     return listed
 
 
@@ -197,7 +196,8 @@ def _print_sources(entries: "dict[str, Entry]") -> None:
         for name in names:
             entry = entries[name]
             out.print(f"[bold]{escape(name)}[/bold]: {escape(entry.summary)}")
-            given = ", ".join(f"{key}={default!r}" for key, default in parameters(entry).items())
+            free = {key: default for key, default in parameters(entry).items() if key != "lineage"}
+            given = ", ".join(f"{key}={default!r}" for key, default in free.items())
             out.print(f"  lineages: {', '.join(lineages(entry)) or 'one'};  parameters: {escape(given) or 'none'}")
         out.print(f"\n[bold]How it plays[/bold] ({where})\n")
         out.print(escape(reflowed(source(entries[names[0]]), min(out.width, 100))) + "\n")

@@ -60,7 +60,7 @@ def clock_of(name: str | None, lineage: "Lineage") -> "Clock":
 
     if name is not None and name not in CLOCKS:
         raise SettingsError(f'--clock "{name}": unknown clock{did_you_mean(name, CLOCKS)}')
-    return cast("Clock", name or lineage)
+    return name or lineage
 
 
 def scenarios_of(given: list[str] | None) -> "tuple[Scenario, ...]":

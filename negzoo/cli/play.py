@@ -13,6 +13,10 @@ from negzoo.cli.parameters import ClockName, LineageName, Rounds, Seed, clock_of
 from negzoo.cli.shown import save_figure, table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
     from negzoo.cli.typed import Typed
     from negzoo.opponents import Accept, Games, Offer, PlayerView, Walk
     from negzoo.scenario import Scenario
@@ -51,10 +55,11 @@ def play(
 
     scenario, mine, chosen = load(domain), side_of(side), lineage_of(lineage)
     across = resolve(opponent, chosen)
-    table = AtTheTable(scenario, mine, opponent)
-    players = (across, Human(table.ask)) if second else (Human(table.ask), across)
+    person = Human(AtTheTable(scenario, mine, opponent).ask)
+    players = (across, person) if second else (person, across)
     sides = (1 - mine, mine) if second else (mine, 1 - mine)
-    games = negotiate(scenario, *players, 1, seed, rounds, clock_of(clock, chosen), sides)
+    time = clock_of(clock, chosen)
+    games = negotiate(scenario, players[0], players[1], 1, seed, rounds, time, sides)
     _print_summary(games, sides.index(mine), opponent)
     if plot is not None:
         save_figure(_picture(games), plot)
@@ -119,7 +124,8 @@ class AtTheTable:
         shown = table("Issue and options", "Adds>")
         for position, issue in enumerate(self.scenario.issues):
             shown.add_row(f"[bold]{escape(issue.name)}[/bold]", "")
-            for number, (name, adds) in enumerate(zip(issue.options, profile.parts[position], strict=True), 1):
+            parts = _parts(profile.weights[position], profile.evaluations[position])
+            for number, (name, adds) in enumerate(zip(issue.options, parts, strict=True), 1):
                 shown.add_row(f"  {number}  {escape(name)}", f"{adds:.3f}")
         out.print(shown)
 
@@ -154,6 +160,14 @@ class AtTheTable:
         out.print(shown)
 
 
+def _parts(weight: float, evaluations: "Sequence[float]") -> list[float]:
+    """What each option of an issue adds to utility (eq. 1)."""
+    from negzoo.scenario.domain import NEGLIGIBLE
+
+    greatest = max(evaluations)
+    return [weight * value / greatest if greatest >= NEGLIGIBLE else 0.0 for value in evaluations]
+
+
 def _print_summary(games: "Games", person: int, opponent: str) -> None:
     """How it ended, and now that it has, what both sides could have had."""
     out.print(f"\n[bold]{_verdict(games, person, opponent)}[/bold]")
@@ -163,8 +177,10 @@ def _print_summary(games: "Games", person: int, opponent: str) -> None:
     if agreement >= 0:
         out.print(escape(games.scenario.describe(agreement)))
     earned = games.utilities[:, 0].tolist()
-    out.print(f"You ({escape(names[mine])}) got {earned[person]:.3f}, {escape(opponent)} ({escape(names[theirs])}) got {earned[1 - person]:.3f}.\n")
-    out.print("The Pareto frontier: outcomes that could not be better for one of you without being worse for the other.")
+    you = f"You ({names[mine]}) got {earned[person]:.3f}"
+    they = f"{opponent} ({names[theirs]}) got {earned[1 - person]:.3f}"
+    out.print(escape(f"{you}, {they}.\n"))
+    out.print("The Pareto frontier: what could not be better for one of you without being worse for the other.")
     out.print(_frontier_table(games.scenario, mine, agreement))
 
 
@@ -194,3 +210,13 @@ def _frontier_table(scenario: "Scenario", mine: int, agreement: int) -> Table:
         mark = "  [bold]<- agreed[/bold]" if outcome == agreement else ""
         shown.add_row(f"{own:.3f}", f"{other:.3f}", escape(scenario.describe(outcome)) + mark)
     return shown
+
+
+def _picture(games: "Games") -> "Figure":
+    from negzoo.scenario.drawing import outcome_space  # matplotlib is slow to import
+
+    moves, agreement = games.negotiations.history(0), int(games.negotiations.agreement[0])
+    first, second = (
+        [move for move in moves[games.sides.index(profile) :: 2].tolist() if move >= 0] for profile in (0, 1)
+    )
+    return outcome_space(games.scenario, (first, second), agreement if agreement >= 0 else None)

@@ -288,8 +288,15 @@ class ManagerTraining:
             )
             trainer.reset()
             while self.steps < steps:
+                self._anneal(self.steps / steps)
                 trainer.execute_epoch()
                 yield self.steps
+
+    def _anneal(self, progress: float) -> None:
+        """Set what changes in the course of training."""
+        self.learner.ent_coef = self.ppo.entropy_coefficient_at(progress)
+        for group in self.learner.optim._optim.param_groups:
+            group["lr"] = self.ppo.learning_rate_at(progress)
 
 
 def _itself(env: TurnBasedEnv) -> TurnBasedEnv:

@@ -13,7 +13,7 @@ Randomness: model m samples its u-th rollout's step t from stream (key m, u·T +
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from math import ceil
 from typing import Any, cast
@@ -31,12 +31,13 @@ from negzoo.engine.rng import derive_key
 from negzoo.envs.batch import NegotiationBatch, Streams
 from negzoo.envs.codec import Codec
 from negzoo.envs.settings import NegotiationSettings
+from negzoo.errors import CheckpointError
 from negzoo.learn.network import Interface
 from negzoo.learn.objective import Minibatch, log_prob_of, logits_slope, masked_, normalised, split_heads, values_slope
 from negzoo.learn.ppo import available_device
 from negzoo.learn.rollout import Rollout, draw_actions, permutations
 from negzoo.learn.settings import PPOSettings
-from negzoo.learn.stacked import Activations, Stack, fresh_weights
+from negzoo.learn.stacked import Activations, ModelState, Stack, fresh_weights
 from negzoo.opponents import Opponent
 from negzoo.scenario import Scenario
 
@@ -82,9 +83,8 @@ class PopulationPolicy(Policy):
         stacks = [Stack(self.interface, settings.hidden, self.chunk, device) for _ in range(count)]
         self.stacks = cast(Sequence[Stack], nn.ModuleList(stacks))
         for i, learner in enumerate(learners):
-            weights = learner.initial or self._fresh(learner)
-            self.stacks[i // self.chunk].put(i % self.chunk, weights)
-            self.like = weights
+            state = ModelState.fresh(learner.initial or self._fresh(learner))
+            self.stacks[i // self.chunk].put(i % self.chunk, state)
 
     def _fresh(self, learner: Learner) -> dict[str, Tensor]:
         with torch.random.fork_rng(devices=[]):
@@ -96,10 +96,15 @@ class PopulationPolicy(Policy):
         """How many models the stacks have room for."""
         return self.chunk * len(self.stacks)
 
-    def weights(self, model: int) -> dict[str, Tensor]:
-        """A copy of one model's weights on the CPU, by the names of `Actor` and `Critic`."""
+    def state(self, model: int) -> ModelState:
+        """A copy of one model."""
+        return self.stacks[model // self.chunk].get(model % self.chunk)
+
+    def restore(self, model: int, state: ModelState, updates: int) -> None:
+        """Put a copy back; `updates` is how many gradient steps it has made."""
         stack = self.stacks[model // self.chunk]
-        return {key: value.cpu() for key, value in stack.get(model % self.chunk, self.like).items()}
+        stack.put(model % self.chunk, state)
+        stack.updates.fill_(updates)
 
     def look(self, observation: Tensor) -> Iterator[Activations]:
         """The forward pass of each stack on its share of padded observations [padded models, E, inputs]."""
@@ -248,11 +253,17 @@ class PopulationPPO(OnPolicyAlgorithm[PopulationPolicy]):
         super().__init__(policy=policy)
         self.settings = policy.settings
         self.updates = 0
+        self.total_steps = 0
         unused = [np.uint64(0)] * (policy.padded_models - policy.models)
         self._keys = np.array([*(learner.key(_SAMPLING_LANE) for learner in learners), *unused], np.uint64)
 
     def _update_with_batch(self, batch: Any, batch_size: int | None, repeat: int) -> TrainingStats:
         raise AssertionError("update() takes the block itself")
+
+    @property
+    def gradient_steps(self) -> int:
+        """How many gradient steps each model has made."""
+        return self.updates * self.settings.epochs * max(self.settings.horizon // self.settings.minibatch, 1)
 
     def update(self, buffer: Any, batch_size: int | None, repeat: int) -> TrainingStats:
         """Learn from a rollout: `repeat` epochs of minibatches of `batch_size` steps per model."""
@@ -277,14 +288,25 @@ class PopulationPPO(OnPolicyAlgorithm[PopulationPolicy]):
 
     def _gradient_step(self, stack: Stack, batch: Minibatch) -> None:
         settings, interface = self.settings, stack.interface
+        progress = self.updates * settings.horizon / max(self.total_steps, 1)
         seen = stack(batch.observation)
         values = values_slope(seen.values, batch.target, settings.value_coefficient)
-        logits = logits_slope(
-            seen.logits, batch, interface.heads, interface.accept, settings.clip, settings.entropy_coefficient
-        )
+        entropy = settings.entropy_coefficient_at(progress)
+        logits = logits_slope(seen.logits, batch, interface.heads, interface.accept, settings.clip, entropy)
         stack.backward(seen, logits, values)
         stack.clip(settings.max_gradient_norm)
-        stack.adam(settings.learning_rate, settings.adam_epsilon)
+        stack.adam(settings.learning_rate_at(progress), settings.adam_epsilon)
+
+
+def _part(state: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with `name`, without it."""
+    return {key.removeprefix(f"{name}."): value for key, value in state.items() if key.startswith(f"{name}.")}
+
+
+_SIGNED = {
+    np.dtype(unsigned): signed for unsigned, signed in ((np.uint64, np.int64), (np.int32, np.int32), (np.int8, np.int8))
+}
+"""How the arrays of negotiations are kept in tensors, which have no uint64."""
 
 
 @dataclass(frozen=True)
@@ -350,7 +372,7 @@ class PopulationTraining:
         ppo: PPOSettings,
         seat: int = 0,
     ) -> None:
-        self.ppo = ppo
+        self.ppo, self.resumed = ppo, False
         self.policy = PopulationPolicy(Codec(scenario, game), ppo, learners)
         self.algorithm = PopulationPPO(self.policy, learners)
         self.envs = PopulationEnvs(scenario, game, seat, ppo.envs, learners)
@@ -362,11 +384,41 @@ class PopulationTraining:
         return self.algorithm.updates * self.ppo.horizon
 
     def weights(self, model: int) -> dict[str, Tensor]:
-        """A copy of one model's weights, by name."""
-        return self.policy.weights(model)
+        """A copy of one model's weights on the CPU, by the names of `Actor` and `Critic`."""
+        return self.policy.state(model).weights
+
+    def state(self, model: int) -> dict[str, Tensor]:
+        """All that one model needs to go on as if never interrupted, in whatever population."""
+        saved = asdict(self.policy.state(model))
+        tensors = {f"{part}.{name}": value for part, values in saved.items() for name, value in values.items()}
+        rows = slice(model * self.ppo.envs, (model + 1) * self.ppo.envs)
+        for name, values in self.envs.batch.state().items():
+            tensors[f"games.{name}"] = torch.as_tensor(np.ascontiguousarray(values[rows]).view(_SIGNED[values.dtype]))
+        tensors["updates"] = torch.tensor([self.algorithm.updates])
+        return tensors
+
+    def restore(self, states: Sequence[dict[str, Tensor]]) -> None:
+        """Take up saved states of all models, which have to be equally far.
+
+        Raises:
+            CheckpointError: they are not.
+        """
+        updates = {int(state["updates"]) for state in states}
+        if len(updates) > 1:
+            raise CheckpointError(f"models after {sorted(updates)} updates cannot go on together")
+        self.algorithm.updates = self.collector.rollouts = updates.pop()
+        for model, state in enumerate(states):
+            parts = (_part(state, name) for name in ("weights", "mean", "square"))
+            self.policy.restore(model, ModelState(*parts), self.algorithm.gradient_steps)
+        games = [_part(state, "games") for state in states]
+        joined = {name: np.concatenate([part[name].numpy() for part in games]) for name in games[0]}
+        joined["indices"] = joined["indices"].view(np.uint64)
+        self.envs.batch.restore(joined)
+        self.resumed = True
 
     def run(self, steps: int) -> Iterator[int]:
         """Learn for at least `steps` learner steps per model; yields how many there have been, after each update."""
+        self.algorithm.total_steps = steps
         gathered = self.ppo.horizon * self.policy.models
         trainer = self.algorithm.create_trainer(
             OnPolicyTrainerParams(
@@ -380,7 +432,7 @@ class PopulationTraining:
                 show_progress=False,
             )
         )
-        trainer.reset()
+        trainer.reset(reset_collectors=not self.resumed)
         while self.steps < steps:
             trainer.execute_epoch()
             yield self.steps

@@ -27,7 +27,9 @@ class PPOSettings:
     minibatch: int = 64
     """Learner steps per gradient step (Table 2)."""
     learning_rate: float = 3e-4
-    """Step size of Adam (Table 2)."""
+    """Step size of Adam (Table 2), at the beginning."""
+    learning_rate_end: float | None = None
+    """Step size at the end, reached linearly; None keeps it."""
     gamma: float = 0.99
     """Discount per learner step (Table 2)."""
     gae_lambda: float = 0.95
@@ -39,7 +41,9 @@ class PPOSettings:
     value_coefficient: float = 0.5
     """Weight of the value loss."""
     entropy_coefficient: float = 0.0
-    """Weight of the entropy bonus."""
+    """Weight of the entropy bonus, at the beginning."""
+    entropy_coefficient_end: float | None = None
+    """Weight of the entropy bonus at the end, reached linearly; None keeps it."""
     max_gradient_norm: float = 0.5
     """Gradients are scaled down to this norm."""
     normalise_advantages: bool = True
@@ -68,6 +72,21 @@ class PPOSettings:
             _check(name, getattr(self, name), np.nextafter(0, 1), np.inf)
         for name in ("value_coefficient", "entropy_coefficient"):
             _check(name, getattr(self, name), 0, np.inf)
+        for name in ("learning_rate_end", "entropy_coefficient_end"):
+            if getattr(self, name) is not None:
+                _check(name, getattr(self, name), 0, np.inf)
+
+    def learning_rate_at(self, progress: float) -> float:
+        """The step size after a share of the training steps, from 0 to 1."""
+        return _between(self.learning_rate, self.learning_rate_end, progress)
+
+    def entropy_coefficient_at(self, progress: float) -> float:
+        """The weight of the entropy bonus after a share of the training steps, from 0 to 1."""
+        return _between(self.entropy_coefficient, self.entropy_coefficient_end, progress)
+
+
+def _between(begin: float, end: float | None, progress: float) -> float:
+    return begin if end is None else begin + (end - begin) * min(progress, 1.0)
 
 
 def _check(name: str, value: object, low: float, high: float, whole: bool = False) -> None:

@@ -9,6 +9,7 @@ weight of an observation column that is always 1.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -43,6 +44,20 @@ def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     for size in reversed(shape[1:]):
         strides.append(strides[-1] * size)
     return tuple(reversed(strides))
+
+
+@dataclass(frozen=True)
+class ModelState:
+    """One model: its weights and Adam's moments, each by the names of `Actor` and `Critic`."""
+
+    weights: dict[str, Tensor]
+    mean: dict[str, Tensor]
+    square: dict[str, Tensor]
+
+    @classmethod
+    def fresh(cls, weights: dict[str, Tensor]) -> "ModelState":
+        """Weights with an optimiser that has not begun."""
+        return cls(weights, *({name: torch.zeros_like(value) for name, value in weights.items()} for _ in range(2)))
 
 
 @dataclass(frozen=True)
@@ -96,7 +111,7 @@ class Stack(nn.Module):
     def _lay_out(self) -> tuple[Block, ...]:
         shapes: list[tuple[str, tuple[int, ...]]] = [("first", (self.inputs, 2 * self.widths[0]))]
         for network in ("actor", "critic"):
-            for i, (before, width) in enumerate(zip(self.widths, self.widths[1:], strict=False), 1):
+            for i, (before, width) in enumerate(pairwise(self.widths), 1):
                 shapes += [(f"{network}.{i}.weight", (before, width)), (f"{network}.{i}.bias", (1, width))]
         shapes += [("actor.out.weight", (self.widths[-1], self.outputs)), ("actor.out.bias", (1, self.outputs))]
         shapes += [("critic.out.weight", (1, self.widths[-1])), ("critic.out.bias", (1, _ALIGN))]
@@ -111,45 +126,58 @@ class Stack(nn.Module):
         self.weight = {block.name: block.of(self.theta) for block in self.blocks}
         self.slope = {block.name: block.of(self.gradient) for block in self.blocks}
 
-    def put(self, model: int, weights: dict[str, Tensor]) -> None:
-        """Give one model its weights, by the names of `Actor` and `Critic`, and a fresh optimiser."""
-        for block in self.blocks:
-            block.of(self.mean)[model] = 0
-            block.of(self.square)[model] = 0
-            self.weight[block.name][model] = 0
-        self.weight["actor.out.bias"][model] = _NEVER
-        for view, value in self._views(model, weights):
-            view.copy_(value)
+    def put(self, model: int, state: ModelState) -> None:
+        """Give one model its weights and its optimiser's moments."""
+        for flat, tensors in ((self.theta, state.weights), (self.mean, state.mean), (self.square, state.square)):
+            for block in self.blocks:
+                block.of(flat)[model] = 0
+            for view, value in self._views(flat, model, tensors):
+                view.copy_(value)
+        self.weight["actor.out.bias"][model, 0, self.interface.logits :] = _NEVER
 
-    def get(self, model: int, like: dict[str, Tensor]) -> dict[str, Tensor]:
-        """One model's weights, by the names and with the shapes of `like`."""
-        weights = {key: torch.empty_like(value) for key, value in like.items()}
-        for view, value in self._views(model, weights):
-            value.copy_(view)
-        return weights
+    def get(self, model: int) -> ModelState:
+        """A copy of one model's weights and moments, on the CPU."""
+        states = []
+        for flat in (self.theta, self.mean, self.square):
+            tensors = {name: torch.empty(shape) for name, shape in self._shapes()}
+            for view, value in self._views(flat, model, tensors):
+                value.copy_(view)
+            states.append(tensors)
+        return ModelState(*states)
 
-    def _views(self, model: int, weights: dict[str, Tensor]) -> list[tuple[Tensor, Tensor]]:
-        """Pairs of where a tensor lies in the stack, and the tensor, transposed as it lies there."""
+    def _shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """The tensors of `Actor` and `Critic`, by name."""
+        shapes: list[tuple[str, tuple[int, ...]]] = []
+        for network, outputs in (("actor", self.interface.logits), ("critic", 1)):
+            widths = (self.interface.length, *self.hidden, outputs)
+            for i, (before, after) in enumerate(pairwise(widths)):
+                shapes += [
+                    (f"{network}.body.{2 * i}.weight", (after, before)),
+                    (f"{network}.body.{2 * i}.bias", (after,)),
+                ]
+        return shapes
+
+    def _views(self, flat: Tensor, model: int, tensors: dict[str, Tensor]) -> list[tuple[Tensor, Tensor]]:
+        """Pairs of where a tensor lies in a flat buffer, and the tensor as it lies there."""
+        views = {block.name: block.of(flat)[model] for block in self.blocks}
         pairs = []
-        last = len(self.hidden)
         for place, network in enumerate(("actor", "critic")):
-            for i in range(last + 1):
-                weight = weights[f"{network}.body.{2 * i}.weight"].T
-                bias = weights[f"{network}.body.{2 * i}.bias"]
-                pairs += self._pair(network, place, "out" if i == last else str(i), model, weight, bias)
+            for i in range(len(self.hidden) + 1):
+                weight = tensors[f"{network}.body.{2 * i}.weight"].T
+                bias = tensors[f"{network}.body.{2 * i}.bias"]
+                rows, columns = weight.shape
+                room, under = self._places(views, network, place, i)
+                pairs += [(room[:rows, :columns], weight), (under[:columns], bias)]
         return pairs
 
-    def _pair(
-        self, network: str, place: int, layer: str, model: int, weight: Tensor, bias: Tensor
-    ) -> list[tuple[Tensor, Tensor]]:
-        rows, columns = weight.shape
-        if layer == "0":
-            first = self.weight["first"][model][:, place * self.widths[0] :]
-            return [(first[:rows, :columns], weight), (first[self.interface.length, :columns], bias)]
-        own = self.weight[f"{network}.{layer}.weight"][model]
-        if (network, layer) == ("critic", "out"):
-            own = own.T
-        return [(own[:rows, :columns], weight), (self.weight[f"{network}.{layer}.bias"][model, 0, :columns], bias)]
+    def _places(self, views: dict[str, Tensor], network: str, place: int, layer: int) -> tuple[Tensor, Tensor]:
+        """Where the weight and the bias of a layer lie."""
+        if layer == 0:
+            first = views["first"][:, place * self.widths[0] :]
+            return first, first[self.interface.length]
+        name = f"{network}.{'out' if layer == len(self.hidden) else layer}"
+        weight = views[f"{name}.weight"]
+        return weight.T if name == "critic.out" else weight, views[f"{name}.bias"][0]
 
     def pad(self, observations: Tensor) -> Tensor:
         """[..., length] as the first layer reads it: padded, with the column of ones."""

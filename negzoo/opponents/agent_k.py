@@ -33,15 +33,14 @@ from negzoo.opponents.registry import register
 from negzoo.scenario import Scenario
 
 MEMORY = np.dtype([("lineage", np.int32), ("received", np.int32), ("total", np.float64), ("squares", np.float64)])
-"""The lineage (an index into LINEAGES); of the offers received, the number and the utilities' sum and sum of
-squares."""
+"""The lineage, as an index into LINEAGES; the number, sum and sum of squares of the utilities received."""
 
 TRIES = 501
 """How many outcomes the search draws before it lowers its target."""
 REDUCTION = 0.01
 """By how much it is lowered."""
 REDUCTIONS = 1000
-"""How often at most. Utilities up to 1 need fewer than 150; huge ones might never be done."""
+"""How often at most. Utilities up to 1 need fewer than 150; among huge ones the target might never come down."""
 
 _PAPER = LINEAGES.index("paper")
 
@@ -201,10 +200,10 @@ def respond(memory: Record, draws: Draws, knows: Knowledge, view: View) -> int:
 
 
 @njit(cache=True)
-def respond_rows(rows: Rows, minds: Minds, knows: Knowledge, table: Table, out: Moves) -> None:
+def respond_rows(rows: Rows, minds: Minds, own: Knowledge, table: Table, out: Moves) -> None:
     for row in rows:
         draws = Draws(minds.streams[row], minds.tape)
-        out[row] = respond(minds.memory[row], draws, knows, view_of(table, row))
+        out[row] = respond(minds.memory[row], draws, own, view_of(table, row))
 
 
 def java_hashes(scenario: Scenario) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """One trajectory file, read-only and on guard: what a file says of itself is checked before it is believed.
 
-An unfinished file is opened without HDF5's lock, so that it can be read while it is written. Nothing is followed
-out of a file, and no more is read at once than its bytes can hold.
+An unfinished file is opened without HDF5's lock, so that it can be read while it is written. Nothing is
+followed out of a file, and no more is read at once than its bytes can hold.
 """
 
 import stat
@@ -186,7 +186,7 @@ class Part:
         return node
 
     def _count_episodes(self) -> int:
-        """The episodes whose steps are all there; a writer stores steps first, so the last one speaks for all."""
+        """The episodes whose steps are all there. Steps are stored first, so the last one speaks for all."""
         count = self._rows[EPISODES.path]
         if count == 0 or self._ends(slice(count - 1, count))[0] <= self.steps:
             return count

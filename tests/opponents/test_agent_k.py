@@ -64,36 +64,31 @@ def test_makes_every_recorded_move_with_the_recorded_draws(path):
     assert replay(read_game(path)) is None
 
 
-HALFWAY = {"t": 0.5, "exponent": 1.0}
-"""Where c of step 3 is (1 - E) / 2, and M 362.5."""
-
-
 @pytest.mark.parametrize("lineage", [PAPER, GENIUS])
 @pytest.mark.parametrize(
-    ("width", "unyielding"),
+    ("exponent", "width", "unyielding"),
     [
-        (0.0, 0.9),  # d + 0.1 is less than 2 c = 0.2
-        (0.05, 0.85),
-        (0.2, 0.8),  # 2 c is less than d + 0.1
+        (1.0, 0.0, 0.9),  # c = 0.1, and 2 c is more than d + 0.1 = 0.1
+        (1.0, 0.04, 0.86),
+        (2.0, 0.2, 0.9),  # c = 0.05, and 2 c is less than d + 0.1
+        (3.0, 0.2, 0.95),
     ],
 )
-def test_targets_concede_twice_c_but_no_more_than_the_width_and_a_tenth(lineage, width, unyielding):
-    target = target_at(**HALFWAY, seen=Estimate(0.7, width, 0.8), lineage=lineage)
-    distance = unyielding - 0.8
-    gives_way = distance * min(1 / distance**2, 362.5) / 362.5 if distance > 1e-9 else 0.0
-    assert target == pytest.approx(unyielding - gives_way, abs=1e-11)
+def test_targets_concede_twice_c_but_no_more_than_the_width_and_a_tenth(lineage, exponent, width, unyielding):
+    target, distance = target_at(0.5, exponent, Estimate(0.7, width, 0.8), lineage), unyielding - 0.8
+    assert target == pytest.approx(unyielding - 1 / distance / 362.5, abs=1e-11)  # M = 400 - 300 / 8
 
 
 @pytest.mark.parametrize("lineage", [PAPER, GENIUS])
 def test_near_the_estimate_the_target_gives_way_entirely(lineage):
-    # 1 - 2 c = 0.95, and 1 / 0.05^2 = 400 is more than M; at a distance of 0.06 it is less.
-    assert target_at(**HALFWAY, seen=Estimate(0.9, 1.0, 0.95), lineage=lineage) == pytest.approx(0.95, abs=1e-11)
+    """0.9 is nearer to 0.86 than 1 / sqrt(362.5)."""
+    assert target_at(0.5, 1.0, Estimate(0.7, 0.0, 0.86), lineage) == pytest.approx(0.86, abs=1e-11)
 
 
 @pytest.mark.parametrize("lineage", [PAPER, GENIUS])
 @pytest.mark.parametrize("best", [1.0, 1.0000518, 1.366])
 def test_the_target_is_the_estimate_where_that_is_1_or_more(lineage, best):
-    assert target_at(**HALFWAY, seen=Estimate(0.5, 1.7, best), lineage=lineage) == best
+    assert target_at(0.5, 1.0, Estimate(0.5, 1.7, best), lineage) == best
 
 
 def test_at_first_the_target_is_1_and_in_paper_less_2e_12():

@@ -1,6 +1,6 @@
 """Writes the endless series of `logged_games` to a file: a batch for each line of input.
 
-Usage: endless_writer.py PATH [LARGEST_FILE_IN_BYTES]. Prints how many negotiations are durable after each batch.
+Usage: endless_writer.py PATH [LARGEST_FILE_IN_BYTES]. After each batch it prints how many are durable.
 """
 
 import resource

@@ -1,0 +1,102 @@
+"""How fast opponents play: learner steps per second, on one core, in one batch of negotiations.
+
+A learner step is one decision of a learner who moves first, and all that follows from it: its move is made, the
+opponent replies, the reply is made, and where that ends a negotiation, the next one starts at that table. All of it
+is measured; the learner's decisions are not. They are uniformly random offers, drawn beforehand.
+"""
+
+import os
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from negzoo import __version__
+from negzoo.engine import Ending, Negotiations
+from negzoo.engine.rng import derive_key
+from negzoo.opponents import Opponent, Seat
+from negzoo.scenario import Scenario
+
+ROUNDS = 40
+TURNS = 2 * ROUNDS
+"""Learner steps at each table in one repeat: two negotiations, if they last to the deadline."""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast one opponent played in one domain.
+
+    Attributes:
+        domain, opponent: which.
+        rates: learner steps per second, one figure per repeat.
+    """
+
+    domain: str
+    opponent: str
+    rates: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.rates))
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """The first and the third: half of the repeats lie between."""
+        low, high = np.quantile(self.rates, (0.25, 0.75)).tolist()
+        return low, high
+
+
+def speed(
+    label: str, opponent: Opponent, scenario: Scenario, batch: int = 1024, repeats: int = 5, seed: int = 0
+) -> Speed:
+    """Measure an opponent that holds profile 2; compilation and seating are not part of it."""
+    offers = np.random.default_rng(seed).integers(0, scenario.size, (TURNS, batch), dtype=np.int32)
+    seat = opponent.seat(scenario, 1, batch)
+    _seconds(seat, offers[:1], seed)
+    rates = tuple(offers.size / _seconds(seat, offers, seed + repeat) for repeat in range(repeats))
+    return Speed(scenario.name, label, rates)
+
+
+def _seconds(seat: Seat, offers: NDArray[np.int32], seed: int) -> float:
+    """How long it takes to answer `offers`, int32 [turns, batch]."""
+    batch = offers.shape[1]
+    tables, negotiations = np.arange(batch), Negotiations(batch, ROUNDS)
+    keys, indices = np.full(batch, derive_key(seed, 1)), np.arange(batch, dtype=np.uint64)
+    moves = np.zeros(batch, np.int32)
+    seat.start(tables, keys, indices)
+    began = time.perf_counter()
+    for offered in offers:
+        negotiations.apply(tables, offered)
+        seat.reply(tables, negotiations, moves)
+        negotiations.apply(tables, moves)
+        ended = np.flatnonzero(negotiations.ending != Ending.RUNNING)
+        if ended.size:
+            indices[ended] += np.uint64(batch)
+            negotiations.start(ended)
+            seat.start(ended, keys[ended], indices[ended])
+    return time.perf_counter() - began
+
+
+def machine() -> dict[str, str]:
+    """What was measured on, and with what."""
+    return {
+        "processor": _processor(),
+        "cores": str(os.cpu_count() or 1),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "negzoo": __version__,
+    }
+
+
+def _processor() -> str:
+    """The processor's name, where the system tells it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
