@@ -15,7 +15,7 @@ from negzoo.cli.parameters import (
     opponents_of,
     scenarios_of,
 )
-from negzoo.cli.shown import table
+from negzoo.cli.shown import table, watched
 
 if TYPE_CHECKING:
     from negzoo.bench import Speed
@@ -48,11 +48,11 @@ def opponents(
 
     chosen = lineage_of(lineage)
     scenarios, players = scenarios_of(domains), opponents_of(names, chosen)
-    speeds = [
-        speed(label, player, scenario, batch, repeats) for scenario in scenarios for label, player in players.items()
-    ]
+    pairs = [(scenario, label) for scenario in scenarios for label in players]
+    measured = (speed(label, players[label], scenario, batch, repeats) for scenario, label in pairs)
+    speeds = list(watched(measured, len(pairs), "Measuring"))
     if negmas.available():
-        speeds += [measured for scenario in scenarios for measured in negmas.speeds(scenario, repeats)]
+        speeds += [theirs for scenario in scenarios for theirs in negmas.speeds(scenario, repeats)]
     if as_json:
         settings = {"lineage": chosen, "batch": batch, "repeats": repeats}
         print_json({"machine": machine(), **settings, "speeds": [_plain(measured) for measured in speeds]})

@@ -23,7 +23,7 @@ from negzoo.cli.parameters import (
     scenarios_of,
     side_of,
 )
-from negzoo.cli.shown import reflowed, save_figure, table
+from negzoo.cli.shown import reflowed, save_figure, table, watched
 
 if TYPE_CHECKING:
     from negzoo.analysis.concession import Concession
@@ -142,7 +142,9 @@ def yardsticks(
     from negzoo.analysis.yardsticks import yardsticks as measured
 
     chosen = lineage_of(lineage)
-    rows = list(measured(scenarios_of(domains), opponents_of(opponents, chosen), games, seed, clock_of(None, chosen)))
+    scenarios, players = scenarios_of(domains), opponents_of(opponents, chosen)
+    work = measured(scenarios, players, games, seed, clock_of(None, chosen))
+    rows = list(watched(work, len(scenarios) * len(players), "Measuring"))
     if markdown is not None:
         from negzoo.files import write_text
 

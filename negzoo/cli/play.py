@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from negzoo.scenario import Scenario
 
 LISTED = 10
+AGREED = "=>"
 HELP = """\
   OPTION, OPTION, ...  offer: an option per issue, by name, number or the
                        beginning of its name; e.g.  {by_name}
@@ -130,7 +131,8 @@ class AtTheTable:
         out.print(shown)
 
     def _show_round(self, view: "PlayerView") -> None:
-        out.print(f"\n[bold]Round {view.round} of {view.rounds}[/bold], {view.rounds - view.round} left")
+        left = view.rounds - view.round
+        out.print(f"\n[bold]Round {view.round} of {view.rounds}[/bold], {f'{left} left' if left else 'the last'}")
         if view.received is not None:
             offer = escape(self.scenario.describe(view.received))
             out.print(f"{escape(self.opponent)} offers what is worth {view.received_utility:.3f} to you: {offer}")
@@ -156,7 +158,7 @@ class AtTheTable:
         shown = table("Yours>", "Type", "Outcome")
         for outcome in affordable[:LISTED]:
             numbers = " ".join(str(option + 1) for option in self.scenario.options[outcome])
-            shown.add_row(f"{self.utilities[outcome]:.3f}", numbers, escape(self.scenario.describe(outcome)))
+            shown.add_row(f"{self.utilities[outcome]:.3f}", numbers, escape(_options(self.scenario, outcome)))
         out.print(shown)
 
 
@@ -171,17 +173,18 @@ def _parts(weight: float, evaluations: "Sequence[float]") -> list[float]:
 def _print_summary(games: "Games", person: int, opponent: str) -> None:
     """How it ended, and now that it has, what both sides could have had."""
     out.print(f"\n[bold]{_verdict(games, person, opponent)}[/bold]")
+    scenario, mine = games.scenario, games.sides[person]
     agreement = int(games.negotiations.agreement[0])
-    mine, theirs = games.sides[person], games.sides[1 - person]
-    names = [profile.name for profile in games.scenario.profiles]
     if agreement >= 0:
-        out.print(escape(games.scenario.describe(agreement)))
-    earned = games.utilities[:, 0].tolist()
-    you = f"You ({names[mine]}) got {earned[person]:.3f}"
-    they = f"{opponent} ({names[theirs]}) got {earned[1 - person]:.3f}"
-    out.print(escape(f"{you}, {they}.\n"))
-    out.print("The Pareto frontier: what could not be better for one of you without being worse for the other.")
-    out.print(_frontier_table(games.scenario, mine, agreement))
+        earned, names = games.utilities[:, 0].tolist(), [profile.name for profile in scenario.profiles]
+        you = f"You ({names[mine]}) got {earned[person]:.3f}"
+        they = f"{opponent} ({names[1 - mine]}) got {earned[1 - person]:.3f}"
+        out.print(escape(f"{you}, {they}: {_options(scenario, agreement)}"))
+    out.print("\nThe Pareto frontier: what could not be better for one of you without being worse for the other.")
+    out.print(_frontier_table(scenario, mine, agreement))
+    if agreement >= 0:
+        better = int((scenario.utilities > scenario.utilities[:, [agreement]]).all(axis=0).sum())
+        out.print(f"{better} outcomes would have been better for both." if better else "None is better for both.")
 
 
 def _verdict(games: "Games", person: int, opponent: str) -> str:
@@ -203,13 +206,19 @@ def _verdict(games: "Games", person: int, opponent: str) -> str:
 def _frontier_table(scenario: "Scenario", mine: int, agreement: int) -> Table:
     from negzoo.scenario import Geometry
 
-    shown = table("You>", "They>", "Outcome")
+    shown = table("", "You>", "They>", "Outcome")
     frontier = Geometry(scenario).frontier.tolist()
     for outcome in frontier if mine == 0 else reversed(frontier):
         own, other = scenario.utilities[[mine, 1 - mine], outcome]
-        mark = "  [bold]<- agreed[/bold]" if outcome == agreement else ""
-        shown.add_row(f"{own:.3f}", f"{other:.3f}", escape(scenario.describe(outcome)) + mark)
+        mark = AGREED if outcome == agreement else ""
+        shown.add_row(mark, f"{own:.3f}", f"{other:.3f}", escape(_options(scenario, outcome)))
     return shown
+
+
+def _options(scenario: "Scenario", outcome: int) -> str:
+    """The options of an outcome, in the order of the issues."""
+    picks = zip(scenario.issues, scenario.options[outcome], strict=True)
+    return ", ".join(issue.options[option].strip() for issue, option in picks)
 
 
 def _picture(games: "Games") -> "Figure":

@@ -41,6 +41,9 @@ class Tally:
         self._steps[cell.id] = cell.steps
         self.models += 1
 
+    def note(self, message: str) -> None:
+        err.print(message, soft_wrap=True)
+
     def failed(self, cell: Cell, reason: str) -> None:
         self._steps[cell.id] = cell.steps
         err.print(f"failed: {cell.label}: {reason}", soft_wrap=True)

@@ -2,17 +2,22 @@
 
 import re
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rich import box
 from rich.markup import escape
+from rich.progress import track
 from rich.table import Table
 
+from negzoo.cli.console import err
 from negzoo.errors import NegzooError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+Item = TypeVar("Item")
 
 _ITEM = re.compile(r"\s*(?:\d+\.|[a-z]\.|-)\s+")
 
@@ -26,6 +31,11 @@ def table(*headings: str) -> Table:
         else:
             empty.add_column(escape(heading), overflow="fold")
     return empty
+
+
+def watched(work: Iterable[Item], total: int, what: str) -> Iterable[Item]:
+    """The items of `work` as they come, with a progress bar where somebody watches."""
+    return track(work, what, total, console=err, transient=True, disable=not err.is_terminal)
 
 
 def save_figure(figure: "Figure", path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -10,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import track
 from rich.table import Table
 
-from negzoo.cli.console import err, out, print_json
+from negzoo.cli.console import out, print_json
 from negzoo.cli.parameters import (
     AsJson,
     ClockName,
@@ -27,7 +25,7 @@ from negzoo.cli.parameters import (
     opponents_of,
     scenarios_of,
 )
-from negzoo.cli.shown import save_figure, table
+from negzoo.cli.shown import save_figure, table, watched
 from negzoo.errors import NegzooError, did_you_mean
 
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ def tournament(
     seed: Seed = 0,
     clock: ClockName = None,
     lineage: LineageName = "paper",
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes.")] = os.cpu_count() or 1,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes.")] = 1,
     log: Annotated[Path | None, typer.Option(help="Log every negotiation to this trajectory file (.h5).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw heat maps into this file (.png, .pdf, .svg).")] = None,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a line per pair and seat to this file.")] = None,
@@ -86,7 +84,7 @@ def _play(planned: "Tournament", workers: int, path: Path | None) -> "list[Encou
 
     with _logger(path) as record:
         encounters = []
-        for fixture, games in _watched(planned, workers):
+        for fixture, games in watched(planned.played(workers), len(planned.fixtures), "Playing"):
             record(fixture, games)
             encounters.append(Encounter.of(fixture, games))
     return encounters
@@ -99,12 +97,6 @@ def _logger(path: Path | None) -> "Iterator[Callable[[Fixture, Games], None]]":
 
     with TrajectoryWriter(path) if path else nullcontext() as writer:
         yield lambda fixture, games: log(writer, fixture, games) if writer else None
-
-
-def _watched(planned: "Tournament", workers: int) -> "Iterator[tuple[Fixture, Games]]":
-    """The fixtures as they are played, with a progress bar if somebody watches."""
-    played, total = planned.played(workers), len(planned.fixtures)
-    return iter(track(played, "Playing", total, console=err, transient=True, disable=not err.is_terminal))
 
 
 def _settings(planned: "Tournament", lineage: str) -> dict[str, object]:
@@ -138,22 +130,33 @@ def _print(tables: "list[Crosstable]", note: str) -> None:
 
 
 def _print_matrix(shown: "Crosstable", profile: int) -> None:
-    """Who earned what with one of the profiles, in as many blocks of columns as the width asks for."""
-    name = escape(shown.profiles[profile])
-    out.print(f"[bold]{escape(shown.title)}: utility of {name}[/bold]")
+    """What one of the profiles earned, in as many blocks of columns as the width asks for."""
+    out.print(f"[bold]{escape(shown.title)}: utility of {escape(shown.profiles[profile])}[/bold]")
     players = range(len(shown.labels))
-    width = max(len(label) for label in shown.labels) + 4
-    fitting = max(1, (out.width - width) // (CELL + 1) - 1)
+    fitting = max(1, (out.width - max(map(len, shown.labels)) - len("13 ") - 1) // CELL - 1)
     for start in range(0, len(players), fitting):
         out.print(_block(shown, profile, players[start : start + fitting]))
+        out.print()
 
 
 def _block(shown: "Crosstable", profile: int, columns: range) -> Table:
-    block = table(f"{shown.profiles[0]} \\ {shown.profiles[1]}", *(f"{column + 1}>" for column in columns), "Mean>")
+    """Holders of profile 1 down, some holders of profile 2 across; the earner's mean over all it met comes last."""
+    block = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    block.add_column(f"{escape(shown.profiles[0])} \\ {escape(shown.profiles[1])}", overflow="fold")
+    for heading in [*(str(column + 1) for column in columns), *(["mean"] if profile == 0 else [])]:
+        block.add_column(heading, justify="right", no_wrap=True)
+    utility, means = shown.utility[profile], shown.means[profile]
     for row, label in enumerate(shown.labels):
-        figures = [f"{value:.2f}" for value in shown.utility[profile, row, columns].tolist()]
-        block.add_row(f"{row + 1:>2} {escape(label)}", *figures, f"{shown.utility[profile, row].mean():.2f}")
+        last = [means[row]] if profile == 0 else []
+        block.add_row(f"{row + 1:>2} {escape(label)}", *map(_short, [*utility[row, columns], *last]))
+    if profile == 1:
+        block.add_row("   mean", *map(_short, means[columns]), style="bold")
     return block
+
+
+def _short(value: float) -> str:
+    """Two decimals of a utility, in three characters."""
+    return "1.0" if value >= 0.995 else f"{value:.2f}".removeprefix("0")
 
 
 def _ranking(shown: "Crosstable") -> Table:

@@ -116,7 +116,7 @@ def option(text: str, issue: Issue) -> int:
         return names.index(wanted)
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
-    beginning = [number for number, name in enumerate(names) if name.startswith(wanted)]
+    beginning = [number for number, name in enumerate(names) if wanted and name.startswith(wanted)]
     if len(beginning) == 1:
         return beginning[0]
     if beginning:

@@ -74,10 +74,10 @@ def uniform(draws: Draws) -> float:
 
 @njit(cache=True)
 def below(draws: Draws, n: int) -> int:
-    """The next draw, uniform on 0 .. n-1 (a tape holds the integer itself)."""
+    """The next draw, uniform on 0 .. n-1 (a tape holds the integer itself; one that is too large counts as n-1)."""
     u = uniform(draws)
     if draws.tape.size:
-        return int(u)
+        return min(int(u), n - 1)
     return int(u * n)
 
 

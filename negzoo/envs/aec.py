@@ -94,7 +94,7 @@ class NegotiationEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]
         }
         self._pending = np.zeros(1, np.int32)
         self._seed: int | None = None
-        self._episode = 0
+        self.episode = 0
         self._make_spaces()
 
     def _make_spaces(self) -> None:
@@ -128,16 +128,16 @@ class NegotiationEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]
         self.negotiations.start(_ROW)
         for agent, seat in self.seats.items():
             keys = np.array([derive_key(self.seed, AGENTS.index(agent))])
-            seat.start(_ROW, keys, np.array([self._episode], np.uint64))
+            seat.start(_ROW, keys, np.array([self.episode], np.uint64))
         self._refresh_infos()
 
     def _reseed(self, seed: int | None) -> None:
         if seed is not None and seed < 0:
             raise SettingsError(f"seed = {seed}: give a whole number of at least 0")
         if seed is None and self._seed is not None:
-            self._episode += 1
+            self.episode += 1
         else:
-            self._seed, self._episode = _entropy(seed), 0
+            self._seed, self.episode = _entropy(seed), 0
 
     def step(self, action: Any) -> None:
         """Play `action` for the agent whose turn it is; None for an agent whose negotiation is over.

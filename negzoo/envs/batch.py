@@ -93,7 +93,7 @@ class NegotiationBatch:
         learner_seat: int = 0,
     ) -> None:
         self.scenario, self.settings, self.learner_seat = scenario, settings, learner_seat
-        self.codec = Codec(scenario, settings)
+        self.codec, self.opponents = Codec(scenario, settings), opponents
         self.negotiations = Negotiations(len(which), settings.rounds, settings.clock)
         self.seat = SplitSeat(opponents, which, scenario, settings.sides[1 - learner_seat])
         self.streams = streams
@@ -153,6 +153,12 @@ class NegotiationBatch:
         """float64 [n]: what the learner is paid in the negotiations `rows`, which have ended."""
         agreement = self.negotiations.agreement[rows]
         return np.where(agreement >= 0, self._utility[agreement], self.settings.no_deal_reward)
+
+    def opponent_names(self, rows: Rows) -> list[str]:
+        """Who plays at each of `rows`; of a pool, the member drawn."""
+        members = self.seat.member(rows)
+        who = [self.opponents[i] for i in self.seat.which[rows]]
+        return [opponent.members[member].name for opponent, member in zip(who, members.tolist(), strict=True)]
 
     def observe(self) -> NDArray[np.float32]:
         """What the learner observes, float32 [N, length]."""

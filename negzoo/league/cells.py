@@ -1,33 +1,29 @@
-"""One cell of a league: train a model, score it, leave its files.
+"""What a cell of a league leaves behind, and how its model is scored.
 
-A finished cell is a folder with `policy.safetensors`, `games.h5` and, written last, `result.json`.
+A finished cell is a folder with `policy.safetensors`, `games.h5` (the negotiations that scored it) and, written last,
+`result.json`. One in training has `checkpoint.safetensors`.
 """
 
 import json
-import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import torch
 
 from negzoo.engine.rng import derive_key
-from negzoo.envs import NegotiationEnv
 from negzoo.errors import LeagueError
 from negzoo.files import read_json, write_json
 from negzoo.league.plan import Cell
 from negzoo.league.scores import Score, score
-from negzoo.learn.checkpoint import Card, FrozenPolicy, load_policy, save_policy
-from negzoo.learn.manager import ManagerTraining
+from negzoo.learn.checkpoint import Card, FrozenPolicy, save_policy
 from negzoo.opponents import Games, Opponent, play
 from negzoo.trajectories import Labels, Played, TrajectoryWriter
 
-RESULT, POLICY, GAMES, TRAINING = "result.json", "policy.safetensors", "games.h5", "training.h5"
+RESULT, POLICY, GAMES, CHECKPOINT = "result.json", "policy.safetensors", "games.h5", "checkpoint.safetensors"
 
 _EVALUATION_LANE = 1
-_TRAINING_BATCH = 512
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class CellResult:
         id: the cell's.
         scores: by opponent.
         steps: learner steps trained.
-        seconds: how long training took.
+        seconds: its share of the time that training took.
         started_from: the id of the cell whose model it was fine-tuned from, else None.
     """
 
@@ -53,97 +49,19 @@ class CellResult:
         return float(np.mean([self.scores[name].utility for name in opponents]))
 
 
-def run_cell(cell: Cell, folder: Path, start: Path | None, log_training: bool, progress: Callable[[int], None]) -> None:
-    """Train and score one cell, and leave its files in `folder`.
-
-    Args:
-        cell: what to do.
-        folder: the cell's own.
-        start: the folder of the cell whose model it is fine-tuned from.
-        log_training: also log every negotiation of training.
-        progress: called after each update with the learner steps so far.
+def finish_cell(
+    cell: Cell, folder: Path, weights: dict[str, torch.Tensor], steps: int, seconds: float, start: str | None
+) -> None:
+    """Score a trained model and leave its files; the checkpoint is no longer needed.
 
     Raises:
-        CheckpointError, TrajectoryError: files that cannot be read or written.
+        CheckpointError, TrajectoryError, NegzooError: files that cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    began = time.monotonic()
-    training = _train(cell, folder, start, log_training, progress)
-    seconds = time.monotonic() - began
-    card = _card(cell, training.steps)
-    save_policy(folder / POLICY, card, training.weights)
-    policy = FrozenPolicy.of(card, training.weights, cell.scenario)
-    scores = _evaluate(cell, policy, folder / GAMES)
-    result = CellResult(cell.id, scores, training.steps, round(seconds, 3), start.name if start else None)
-    write_json(folder / RESULT, asdict(result))
-
-
-def _train(
-    cell: Cell, folder: Path, start: Path | None, log_training: bool, progress: Callable[[int], None]
-) -> ManagerTraining:
-    initial = load_policy(start / POLICY)[1] if start else None
-    writer = TrajectoryWriter(folder / TRAINING, overwrite=True) if log_training else nullcontext()
-    with writer as log:
-        recorder = TrainingLog(log, cell) if log else None
-        training = ManagerTraining(
-            cell.scenario,
-            cell.opponent,
-            cell.game,
-            cell.ppo,
-            cell.seed,
-            cell.seat,
-            initial,
-            on_finish=recorder.add if recorder else None,
-        )
-        for steps in training.run(cell.steps):
-            progress(steps)
-        if recorder:
-            recorder.flush()
-    return training
-
-
-class TrainingLog:
-    """Gathers the negotiations of training and writes them batch by batch."""
-
-    def __init__(self, writer: TrajectoryWriter, cell: Cell) -> None:
-        self.writer, self.cell = writer, cell
-        self.waiting: list[tuple[Any, ...]] = []
-        self.names: list[str] = []
-        self.written = 0
-
-    def add(self, env: NegotiationEnv) -> None:
-        """Take over a negotiation that has just ended."""
-        table = env.negotiations
-        self.waiting.append((table.moves[0].copy(), int(table.step[0]), int(table.ending[0])))
-        self.names.append(env.opponent_name)
-        if len(self.waiting) >= _TRAINING_BATCH:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what is waiting."""
-        if not self.waiting:
-            return
-        moves, step, ending = zip(*self.waiting, strict=True)
-        index = np.arange(self.written, self.written + len(moves), dtype=np.uint64)
-        played = Played(
-            np.stack(moves), np.array(step, np.int32), np.array(ending, np.int8), index, self.cell.game.clock
-        )
-        self.writer.write(self.cell.scenario, played, _labels(self.cell, self.names, self.cell.seed, "train"))
-        self.written += len(moves)
-        self.waiting, self.names = [], []
-
-
-def _labels(cell: Cell, opponents: str | list[str], seed: int, stage: str) -> Labels:
-    names: list[Any] = [opponents, opponents]
-    names[cell.seat] = "learner"
-    return Labels(
-        players=(names[0], names[1]),
-        seed=seed,
-        learner=cell.seat,
-        stage=stage,
-        model=cell.id,
-        swapped=cell.game.swap_profiles,
-    )
+    card = _card(cell, steps)
+    save_policy(folder / POLICY, card, weights)
+    scores = _evaluate(cell, FrozenPolicy.of(card, weights, cell.scenario), folder / GAMES)
+    write_json(folder / RESULT, asdict(CellResult(cell.id, scores, steps, round(seconds, 3), start)))
+    (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def _card(cell: Cell, steps: int) -> Card:
@@ -166,7 +84,7 @@ def _evaluate(cell: Cell, policy: FrozenPolicy, path: Path) -> dict[str, Score]:
             seed = int(derive_key(cell.seed, _EVALUATION_LANE, number))
             games = meet(cell, policy, opponent, seed)
             played = Played.finished(games.negotiations, np.arange(cell.games))
-            writer.write(cell.scenario, played, _labels(cell, opponent.name, seed, cell.stage))
+            writer.write(cell.scenario, played, labels(cell, opponent.name, seed, cell.stage))
             scores[opponent.name] = score(games, cell.seat)
     return scores
 
@@ -175,6 +93,13 @@ def meet(cell: Cell, learner: Opponent, opponent: Opponent, seed: int) -> Games:
     """Let anyone take the learner's place in a cell's evaluation against one opponent."""
     players = (learner, opponent) if cell.seat == 0 else (opponent, learner)
     return play(cell.scenario, *players, cell.games, seed, cell.game.rounds, cell.game.clock, cell.game.sides)
+
+
+def labels(cell: Cell, opponents: str | list[str], seed: int, stage: str) -> Labels:
+    """What the log says of a cell's negotiations; the opponent's name, or one for each negotiation."""
+    players = ("learner", opponents) if cell.seat == 0 else (opponents, "learner")
+    swapped = cell.game.swap_profiles
+    return Labels(players=players, seed=seed, learner=cell.seat, stage=stage, model=cell.id, swapped=swapped)
 
 
 def read_result(folder: Path) -> CellResult | None:

@@ -18,6 +18,7 @@ from negzoo.opponents import Opponent, Pool
 from negzoo.scenario import Scenario
 
 Stage = Literal["baseline", "pretrain", "finetune"]
+Trainer = Literal["population", "manager"]
 
 CELL_VERSION = 1
 """Raised whenever the same description would train another model."""
@@ -37,6 +38,7 @@ class Cell:
         steps: learner steps to train.
         candidates: ids of the pre-trained cells from which its start is selected.
         game, ppo, games: settings of the negotiation, of learning, and how many negotiations score it.
+        trainer: `population`, many models at once, or `manager`, Tianshou's multi-agent manager.
         league_seed: the league's seed.
     """
 
@@ -53,6 +55,7 @@ class Cell:
     game: NegotiationSettings
     ppo: PPOSettings
     games: int
+    trainer: Trainer
     league_seed: int
 
     @cached_property
@@ -85,6 +88,7 @@ class Cell:
             "game": asdict(self.game),
             "ppo": ppo,
             "games": self.games,
+            "trainer": self.trainer,
         }
 
     @property
@@ -190,5 +194,6 @@ def _cell(
         game=league.game,
         ppo=league.ppo,
         games=file.evaluation.games,
+        trainer=file.trainer,
         league_seed=file.seed,
     )

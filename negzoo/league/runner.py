@@ -1,10 +1,14 @@
-"""Carrying out a plan: its cells on worker processes, one thread each, as soon as what they start from is done.
+"""Carrying out a plan: jobs on worker processes, one thread each, as soon as what they start from is done.
 
-What a cell becomes depends on the cell alone, not on the number of workers or the order.
+What a cell becomes depends on the cell alone, not on the number of workers, its company or the order. A worker that
+dies is reported and what it was doing is tried once more; Ctrl-C lets every worker checkpoint first.
 """
 
 import multiprocessing
+import os
+import signal
 import traceback
+from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -13,12 +17,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from negzoo.errors import LeagueError
-from negzoo.league.cells import CellResult, run_cell
+from negzoo.league.cells import CellResult
+from negzoo.league.jobs import Job, Task, make_jobs
 from negzoo.league.plan import Cell
 from negzoo.league.run import Run
 from negzoo.league.selection import selected_start
 
 _POLL_SECONDS = 0.5
+_RETRIES = 1
 
 
 class Progress(Protocol):
@@ -32,6 +38,9 @@ class Progress(Protocol):
 
     def failed(self, cell: Cell, reason: str) -> None:
         """A cell raised; the rest goes on."""
+
+    def note(self, message: str) -> None:
+        """Something worth telling."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +61,15 @@ def run_plan(run: Run, workers: int, progress: Progress, log_training: bool = Fa
         log_training: also log every negotiation of training.
 
     Raises:
-        LeagueError: fewer than one worker, or a worker process died.
+        LeagueError: fewer than one worker.
+        KeyboardInterrupt: Ctrl-C; what was in training is checkpointed.
     """
     if workers < 1:
         raise LeagueError(f"--workers {workers}: give a whole number of at least 1")
     results = dict(run.results)
     waiting = [cell for cell in run.plan.cells if cell.id not in results]
-    if not waiting:
-        return Outcome(results)
-    return _Workshop(run, progress, log_training, results, waiting).work(min(workers, len(waiting)))
+    log = run.folder / "training" if log_training else None
+    return _Workshop(run, workers, progress, log, results, waiting).work() if waiting else Outcome(results)
 
 
 class _Workshop:
@@ -69,45 +78,58 @@ class _Workshop:
     def __init__(
         self,
         run: Run,
+        workers: int,
         progress: Progress,
-        log_training: bool,
+        log: Path | None,
         results: dict[str, CellResult],
         waiting: list[Cell],
     ) -> None:
-        self.run, self.progress, self.log_training = run, progress, log_training
+        self.run, self.workers, self.progress, self.log = run, workers, progress, log
         self.results, self.waiting = results, waiting
         self.failures: dict[str, str] = {}
-        self.working: dict[Future[None], Cell] = {}
+        self.working: dict[Future[None], Job] = {}
+        self.again: list[Job] = []
+        self.deaths: Counter[str] = Counter()
+        self.context = multiprocessing.get_context("spawn")
+        self.stop = self.context.Event()
+        self.news = self.context.SimpleQueue()
 
-    def work(self, workers: int) -> Outcome:
-        context = multiprocessing.get_context("spawn")
-        news = context.SimpleQueue()
-        executor = ProcessPoolExecutor(workers, context, _join, (news,))
+    def work(self) -> Outcome:
+        executor = self._hire()
         try:
-            self._work_with(executor, news)
-        except BaseException:
-            _stop(executor)
+            while self.waiting or self.working or self.again:
+                executor = self._round(executor)
+        except KeyboardInterrupt:
+            self._wind_up()
             raise
-        executor.shutdown()
+        finally:
+            _end(executor)
         return Outcome(self.results, self.failures)
 
-    def _work_with(self, executor: ProcessPoolExecutor, news: Any) -> None:
-        while self.waiting or self.working:
+    def _hire(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(self.workers, self.context, _join, (self.news, self.stop, os.getpid()))
+
+    def _round(self, executor: ProcessPoolExecutor) -> ProcessPoolExecutor:
+        """Hand out what is ready, wait a little, take back what is done; the executor to go on with."""
+        try:
             self._hand_out(executor)
             done, _ = wait(self.working, _POLL_SECONDS, FIRST_COMPLETED)
-            self._read(news)
+            self._read_news()
             for future in done:
                 self._take_back(future)
+        except BrokenProcessPool:
+            self._mourn()
+            _end(executor)
+            return self._hire()
+        return executor
 
     def _hand_out(self, executor: ProcessPoolExecutor) -> None:
-        for cell in self._ready():
-            self.waiting.remove(cell)
-            start = selected_start(self.run.plan, cell, self.results)
-            folder = self.run.cell_folder(cell.id)
-            source = self.run.cell_folder(start.id) if start else None
-            self.working[executor.submit(_run, cell, folder, source, self.log_training)] = cell
+        jobs, self.again = self.again, []
+        jobs += make_jobs(self._ready(), self.workers, self.log)
+        for job in jobs:
+            self.working[executor.submit(_run, job)] = job
 
-    def _ready(self) -> list[Cell]:
+    def _ready(self) -> list[Task]:
         """Cells whose candidates are all done; a cell with a failed candidate fails as well."""
         ready = []
         for cell in list(self.waiting):
@@ -115,29 +137,56 @@ class _Workshop:
                 self.waiting.remove(cell)
                 self._fail(cell, "a pre-trained model that it could start from failed")
             elif all(candidate in self.results for candidate in cell.candidates):
-                ready.append(cell)
+                self.waiting.remove(cell)
+                ready.append(self._task(cell))
         return ready
 
-    def _read(self, news: Any) -> None:
-        while not news.empty():
-            cell_id, steps = news.get()
-            self.progress.advanced(self.run.plan.by_id[cell_id], steps)
+    def _task(self, cell: Cell) -> Task:
+        start = selected_start(self.run.plan, cell, self.results)
+        return Task(cell, self.run.cell_folder(cell.id), self.run.cell_folder(start.id) if start else None)
+
+    def _read_news(self) -> None:
+        while not self.news.empty():
+            cell_ids, steps = self.news.get()
+            for cell_id in cell_ids:
+                self.progress.advanced(self.run.plan.by_id[cell_id], steps)
 
     def _take_back(self, future: Future[None]) -> None:
-        cell = self.working.pop(future)
-        try:
-            future.result()
-        except BrokenProcessPool:
-            raise LeagueError(
-                f"a worker process died (out of memory, or killed) at: {cell.label}; "
-                "what is done is kept, the same command goes on from there"
-            ) from None
-        except Exception as error:  # one cell's failure must not lose the others' work
-            trace = "".join(traceback.format_exception(error))
-            (self.run.cell_folder(cell.id) / "error.txt").write_text(trace, encoding="utf-8")
-            self._fail(cell, f"{type(error).__name__}: {error}")
-        else:
-            self._finish(cell)
+        error = future.exception()
+        if isinstance(error, BrokenProcessPool):
+            raise error
+        job = self.working.pop(future)
+        for task in job.tasks:
+            if error is None:
+                self._finish(task.cell)
+            else:
+                trace = "".join(traceback.format_exception(error))
+                (task.folder / "error.txt").write_text(trace, encoding="utf-8")
+                self._fail(task.cell, f"{type(error).__name__}: {error}")
+
+    def _mourn(self) -> None:
+        """A worker has died, and with it the others: what they did is tried again, once."""
+        jobs, self.working = list(self.working.values()), {}
+        for job in jobs:
+            self.deaths[job.cells[0].id] += 1
+            if self.deaths[job.cells[0].id] <= _RETRIES:
+                self.progress.note(f"a worker died at {job.label}; trying again from the last checkpoint")
+                tasks = [task for task in job.tasks if self.run.result(task.cell) is None]
+                for task in job.tasks:
+                    if task not in tasks:
+                        self._finish(task.cell)
+                self.again += make_jobs(tasks, 1, self.log)
+            else:
+                for task in job.tasks:
+                    self._fail(task.cell, "its worker died twice (out of memory, or killed)")
+
+    def _wind_up(self) -> None:
+        """Ask the workers to checkpoint and stop."""
+        self.progress.note("stopping: waiting for the workers to save; the same command goes on from there")
+        self.stop.set()
+        for future in self.working:
+            future.cancel()
+        wait(self.working)
 
     def _finish(self, cell: Cell) -> None:
         result = self.run.result(cell)
@@ -153,29 +202,33 @@ class _Workshop:
 
 
 _news: Any = None
+_stop: Any = None
+_parent = 0
 
 
-def _join(news: Any) -> None:
-    """A worker begins: it reports to `news`, and leaves Ctrl-C to its parent."""
-    import signal
-
+def _join(news: Any, stop: Any, parent: int) -> None:
+    """A worker begins: it reports to `news`, heeds `stop`, and leaves Ctrl-C to its parent."""
     import torch
 
-    global _news
-    _news = news
+    global _news, _stop, _parent
+    _news, _stop, _parent = news, stop, parent
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(1)
 
 
-def _run(cell: Cell, folder: Path, start: Path | None, log_training: bool) -> None:
-    run_cell(cell, folder, start, log_training, lambda steps: _news.put((cell.id, steps)))
+def _run(job: Job) -> None:
+    from negzoo.league.training import run_job
+
+    ids = [cell.id for cell in job.cells]
+    run_job(job, lambda steps: _news.put((ids, steps)), lambda: _stop.is_set() or os.getppid() != _parent)
 
 
-def _stop(executor: ProcessPoolExecutor) -> None:
-    """End the workers at once, in the middle of what they do."""
+def _end(executor: ProcessPoolExecutor) -> None:
+    """Let idle workers go; end those that still work."""
     processes: Iterable[Any] = list((executor._processes or {}).values())
-    executor.shutdown(wait=False, cancel_futures=True)
+    idle = not executor._pending_work_items
+    executor.shutdown(wait=idle, cancel_futures=True)
     for process in processes:
-        process.terminate()
-    for process in processes:
+        if not idle:
+            process.terminate()
         process.join()

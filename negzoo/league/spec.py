@@ -80,6 +80,7 @@ class LeagueFile(Section):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
     title: str = ""
     domains: Annotated[list[str], Field(min_length=1)]
+    trainer: Literal["population", "manager"] = "population"
     seed: Annotated[int, Field(ge=0)] = 0
     models: Models = 10
     learner_seat: Literal[0, 1] = 0

@@ -214,7 +214,7 @@ class ManagerTraining:
         ppo: how it is learned.
         seed: determines everything: weights, games and sampling.
         learner_seat: whether the learner is player 0 or player 1.
-        initial: weights to start from, as `weights` returns them, instead of fresh ones.
+        initial: weights to start from, as `weights_of` returns them, instead of fresh ones.
         on_finish: called with the environment of each negotiation that ends.
     """
 
@@ -254,9 +254,8 @@ class ManagerTraining:
         """Learner steps learned from so far."""
         return self.algorithm.turns(self.agent)
 
-    @property
-    def weights(self) -> dict[str, torch.Tensor]:
-        """A copy of the learner's weights, by name."""
+    def weights_of(self, model: int = 0) -> dict[str, torch.Tensor]:
+        """A copy of the learner's weights, by name; it is the only model."""
         return copy_weights(self.learner)
 
     def _own_returns(self, returns: NDArray[np.float64]) -> NDArray[np.float64]:

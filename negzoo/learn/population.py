@@ -108,7 +108,7 @@ class PopulationPolicy(Policy):
 
     def look(self, observation: Tensor) -> Iterator[Activations]:
         """The forward pass of each stack on its share of padded observations [padded models, E, inputs]."""
-        for stack, share in zip(self.stacks, observation.split(self.chunk), strict=True):
+        for stack, share in zip(self.stacks, torch.split(observation, self.chunk), strict=True):
             yield stack(share)
 
     def probabilities(self, logits: Tensor, opening: Tensor) -> tuple[Tensor, ...]:
@@ -128,7 +128,9 @@ class PopulationPolicy(Policy):
         opening = self.opening(everyone)
         heads = [
             torch.stack([view.argmax(-1) for view in self.probabilities(seen.logits, masked)], -1)
-            for seen, masked in zip(self.look(self.stacks[0].pad(everyone)), opening.split(self.chunk), strict=True)
+            for seen, masked in zip(
+                self.look(self.stacks[0].pad(everyone)), torch.split(opening, self.chunk), strict=True
+            )
         ]
         actions = torch.cat(heads)[: self.models].reshape(len(observation), -1)
         return Batch(act=(actions[:, 0] if actions.shape[1] == 1 else actions).cpu().numpy(), state=state)
@@ -210,7 +212,7 @@ class BlockCollector(BaseCollector[CollectStats]):
         place = self.block.observation[:, step] if step is not None else self.block.observation[:, 0].clone()
         place[:models, :, :length] = seen.view(models, -1, length)
         opening = self.population.opening(place)
-        passes = list(zip(self.population.look(place), opening.split(self.population.chunk), strict=True))
+        passes = list(zip(self.population.look(place), torch.split(opening, self.population.chunk), strict=True))
         values = torch.cat([activations.values for activations, _ in passes])
         if step is None:
             self.block.last_value.copy_(values)
@@ -383,7 +385,7 @@ class PopulationTraining:
         """Learner steps that each model has learned from so far."""
         return self.algorithm.updates * self.ppo.horizon
 
-    def weights(self, model: int) -> dict[str, Tensor]:
+    def weights_of(self, model: int) -> dict[str, Tensor]:
         """A copy of one model's weights on the CPU, by the names of `Actor` and `Critic`."""
         return self.policy.state(model).weights
 

@@ -39,15 +39,12 @@ class Rollout:
     def empty(cls, models: int, steps: int, envs: int, inputs: int, heads: int, device: torch.device) -> "Rollout":
         """Room for a rollout."""
         shape = (models, steps, envs)
-        real = [torch.zeros(shape, device=device) for _ in range(3)]
-        return cls(
-            torch.zeros((*shape, inputs), device=device),
-            torch.zeros((*shape, heads), dtype=torch.int64, device=device),
-            torch.zeros(shape, dtype=torch.bool, device=device),
-            *real,
-            torch.zeros(shape, dtype=torch.bool, device=device),
-            torch.zeros((models, envs), device=device),
-        )
+        reward, value, log_prob = torch.zeros((3, *shape), device=device).unbind()
+        opening, ended = torch.zeros((2, *shape), dtype=torch.bool, device=device).unbind()
+        observation = torch.zeros((*shape, inputs), device=device)
+        action = torch.zeros((*shape, heads), dtype=torch.int64, device=device)
+        last_value = torch.zeros((models, envs), device=device)
+        return cls(observation, action, opening, reward, value, log_prob, ended, last_value)
 
     def __len__(self) -> int:
         return self.reward.numel()
@@ -58,8 +55,10 @@ class Rollout:
 
     def advantages(self, gamma: float, lam: float) -> tuple[Tensor, Tensor]:
         """Generalised advantage estimates and value targets, [M, T, E] each (Schulman et al. 2016, eq. 16)."""
-        parts = (self.reward, self.value, self.ended, self.last_value)
-        advantage = generalised_advantages(*(part.cpu().numpy() for part in parts), gamma, lam)
+        reward, value, ended, last = (
+            part.cpu().numpy() for part in (self.reward, self.value, self.ended, self.last_value)
+        )
+        advantage = generalised_advantages(reward, value, ended, last, gamma, lam)
         estimated = torch.as_tensor(advantage, device=self.value.device)
         return estimated.float(), (estimated + self.value).float()
 

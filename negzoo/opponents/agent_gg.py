@@ -219,19 +219,6 @@ def offer_by_draws(
 
 
 @njit(cache=True)
-def count_at_least(ranked: NDArray[np.float64], limit: float) -> int:
-    """How many of the descending `ranked` are not below `limit`."""
-    low, high = 0, ranked.size
-    while low < high:
-        middle = (low + high) // 2
-        if ranked[middle] >= limit:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@njit(cache=True)
 def turns_up(draws: Draws, wanted: int, among: int, samples: int) -> bool:
     """Whether any of `wanted` outcomes is among `samples` draws, with replacement, from `among`."""
     return uniform(draws) < 1.0 - (1.0 - wanted / among) ** samples

@@ -28,7 +28,7 @@ from negzoo.engine.protocol import ACCEPT
 from negzoo.engine.rng import Draws, Record, below, uniform
 from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
-from negzoo.opponents.orders import _java_string_hash, at_least
+from negzoo.opponents.orders import count_at_least, name_hashes
 from negzoo.opponents.registry import register
 from negzoo.scenario import Scenario
 
@@ -141,7 +141,7 @@ def search_by_draws(draws: Draws, own: Own, target: float) -> int:
 @njit(cache=True)
 def search_exactly(draws: Draws, own: Own, target: float) -> int:
     """An outcome distributed as `search_by_draws`: all that reach the target are equally likely."""
-    reaching = at_least(own.ranked, target) + 1 if own.ranked[0] >= target else 0
+    reaching = count_at_least(own.ranked, target)
     missed = (1 - reaching / own.ranked.size) ** TRIES
     if uniform(draws) < missed:
         return -1
@@ -208,9 +208,7 @@ def respond_rows(rows: Rows, minds: Minds, own: Knowledge, table: Table, out: Mo
 
 def java_hashes(scenario: Scenario) -> NDArray[np.int64]:
     """int64 [Ω]: each outcome's hash in GENIUS, the sum over its options, spread as HashMap spreads it."""
-    total = np.zeros(scenario.size, np.uint32)
-    for issue, picks in zip(scenario.issues, scenario.options.T, strict=True):
-        total += np.array([_java_string_hash(option) for option in issue.options], np.uint32)[picks]
+    total = name_hashes(scenario)
     return (total ^ (total >> np.uint32(16))).astype(np.int64)
 
 

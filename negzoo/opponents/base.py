@@ -69,6 +69,13 @@ def check_lineage(lineage: str) -> None:
         raise OpponentError(f'unknown lineage "{lineage}"{did_you_mean(str(lineage), LINEAGES)}')
 
 
+def with_noise(name: str, noise: float) -> str:
+    """The name of a strategy that plays with noise, as the registry reads it."""
+    if not noise:
+        return name
+    return f"{name[:-1]}, noise={noise:g})" if name.endswith(")") else f"{name}(noise={noise:g})"
+
+
 def check_number(what: str, value: object, low: float, *, above: bool = False) -> None:
     """Refuse anything but a finite number of at least `low` (or above it)."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and np.isfinite(float(value))

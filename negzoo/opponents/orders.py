@@ -42,20 +42,23 @@ def _fold(value: NDArray[np.float64]) -> NDArray[np.uint32]:
     return (bits ^ (bits >> np.uint64(32))).astype(np.uint32)
 
 
+def name_hashes(scenario: Scenario) -> NDArray[np.uint32]:
+    """uint32 [Ω]: GENIUS's Bid.hashCode of each outcome, the sum of its options' string hashes."""
+    total = np.zeros(scenario.size, np.uint32)
+    for issue, picks in zip(scenario.issues, scenario.options.T, strict=True):
+        total += np.array([_java_string_hash(option) for option in issue.options], np.uint32)[picks]
+    return total
+
+
 def _outcome_hashes(scenario: Scenario, utility: NDArray[np.float64]) -> NDArray[np.int32]:
     """GENIUS's BidDetails.hashCode with time -1 of each outcome, signed."""
-    values = np.zeros(scenario.size, np.uint32)
-    for i, issue in enumerate(scenario.issues):
-        hashes = np.array([_java_string_hash(option) for option in issue.options], np.uint32)
-        values += hashes[scenario.options[:, i]]
-    undated = _fold(np.array([-1.0]))
-    prime = np.uint32(31)
-    return (prime * (prime * (prime + values) + _fold(utility)) + undated).view(np.int32)
+    undated, prime = _fold(np.array([-1.0])), np.uint32(31)
+    return (prime * (prime * (prime + name_hashes(scenario)) + _fold(utility)) + undated).view(np.int32)
 
 
 @njit(cache=True)
-def at_least(ranked: NDArray[np.float64], target: float) -> int:
-    """The position, best first, of the least utility that is not below `target`; of equals the last; 0 if none is."""
+def count_at_least(ranked: NDArray[np.float64], target: float) -> int:
+    """How many of the descending `ranked` are not below `target`."""
     low, high = 0, ranked.size
     while low < high:
         middle = (low + high) // 2
@@ -63,7 +66,13 @@ def at_least(ranked: NDArray[np.float64], target: float) -> int:
             low = middle + 1
         else:
             high = middle
-    return max(low - 1, 0)
+    return low
+
+
+@njit(cache=True)
+def at_least(ranked: NDArray[np.float64], target: float) -> int:
+    """The position, best first, of the least utility that is not below `target`; of equals the last; 0 if none is."""
+    return max(count_at_least(ranked, target) - 1, 0)
 
 
 @njit(cache=True)

@@ -16,7 +16,7 @@ from numba import njit
 
 from negzoo.engine.protocol import ACCEPT
 from negzoo.engine.rng import Draws, Record, uniform
-from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage, check_number
+from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage, check_number, with_noise
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
 from negzoo.opponents.orders import at_least, nearest
 from negzoo.opponents.registry import register
@@ -85,8 +85,7 @@ class TimeDependent(Opponent):
 
     @property
     def name(self) -> str:
-        plain = NAMES.get(self.e, f"TimeDependent(e={self.e:g})")
-        return f"{plain}(noise={self.noise:g})" if self.noise else plain
+        return with_noise(NAMES.get(self.e, f"TimeDependent(e={self.e:g})"), self.noise)
 
     def seat(self, scenario: Scenario, side: int, size: int) -> KernelSeat:
         memory = np.array((1 / self.e, self.noise, LINEAGES.index(self.lineage)), MEMORY)

@@ -274,7 +274,6 @@ def test_the_stock_manager_loses_what_is_paid_on_the_others_move(seat, moves_mad
     paid = [turn for _, moves in rollouts_of(moves_made) for turn in turns_in(moves, seat)]
     ends = sum(turn.over for turn in paid)
     assert 0 < sum(over.sum() for _, _, over, _ in received) < 0.7 * ends
-    print(ends,sum(over.sum() for _, _, over, _ in received),sum(np.abs(reward).sum() for _, reward, _, _ in received),sum(abs(turn.reward) for turn in paid))
     magnitude = sum(np.abs(reward).sum() for _, reward, _, _ in received)
     assert magnitude < 0.7 * sum(abs(turn.reward) for turn in paid)
 
@@ -375,22 +374,22 @@ def trained(seed=0, opponent=None, ppo=TINY, **options):
 
 @SEATS
 def test_one_seed_gives_the_same_bits_twice_and_another_gives_others(seat):
-    first, again, other = (digest_of(trained(seed, learner_seat=seat).weights) for seed in (7, 7, 8))
+    first, again, other = (digest_of(trained(seed, learner_seat=seat).weights_of()) for seed in (7, 7, 8))
     assert first == again != other
 
 
 def test_the_global_generators_and_threads_around_do_not_matter():
-    expected = digest_of(trained().weights)
+    expected = digest_of(trained().weights_of())
     with torch.random.fork_rng():
         torch.manual_seed(123)
         np.random.seed(123)  # noqa: NPY002 - the generator that must not matter
         torch.set_num_threads(2)
-        assert digest_of(trained().weights) == expected
+        assert digest_of(trained().weights_of()) == expected
 
 
 def test_watching_the_negotiations_changes_nothing():
     seen = []
-    assert digest_of(trained(on_finish=seen.append).weights) == digest_of(trained().weights)
+    assert digest_of(trained(on_finish=seen.append).weights_of()) == digest_of(trained().weights_of())
     assert seen
 
 
@@ -424,23 +423,25 @@ def test_training_leaves_the_global_generators_and_the_threads_as_they_were():
 
 
 def test_training_starts_from_the_weights_it_is_given_and_keeps_its_own_copy():
-    start = trained(seed=1).weights
+    start = trained(seed=1).weights_of()
     before = digest_of(start)
     training = ManagerTraining(TOY, resolve("Linear"), SHORT, TINY, 2, initial=start)
-    assert digest_of(training.weights) == before
+    assert digest_of(training.weights_of()) == before
     for _ in training.run(30):
         pass
-    assert digest_of(training.weights) != before
+    assert digest_of(training.weights_of()) != before
     assert digest_of(start) == before
 
 
 def test_fresh_weights_come_from_the_seed():
-    first, again, other = (ManagerTraining(TOY, resolve("Linear"), SHORT, TINY, seed).weights for seed in (3, 3, 4))
+    first, again, other = (
+        ManagerTraining(TOY, resolve("Linear"), SHORT, TINY, seed).weights_of() for seed in (3, 3, 4)
+    )
     assert digest_of(first) == digest_of(again) != digest_of(other)
 
 
 def test_weights_name_both_networks():
-    names = set(ManagerTraining(TOY, resolve("Linear"), SHORT, TINY, 0).weights)
+    names = set(ManagerTraining(TOY, resolve("Linear"), SHORT, TINY, 0).weights_of())
     layers = {f"body.{number}.{what}" for number in (0, 2, 4) for what in ("weight", "bias")}
     assert names == {f"{network}.{layer}" for network in ("actor", "critic") for layer in layers}
 
@@ -453,7 +454,7 @@ def test_a_learner_does_better_than_to_accept_the_first_offer_of_a_conceder():
     reached = 0.0
     for _ in training.run(20_000):
         card = Card("learner", laptop.name, laptop.hash, 0, game, training.ppo.hidden)
-        policy = FrozenPolicy.of(card, training.weights, laptop)
+        policy = FrozenPolicy.of(card, training.weights_of(), laptop)
         reached = max(reached, play(laptop, policy, opponent).utilities[0, 0])
     first_offer = play(laptop, resolve("AcceptFirst"), opponent).utilities[0, 0]
     assert first_offer == pytest.approx(0.852, abs=5e-4)

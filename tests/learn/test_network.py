@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tianshou.data import Batch
 from torch import nn
@@ -66,6 +66,7 @@ def test_an_interface_has_the_sizes_of_the_codec(encoding, allow_end):
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
+@settings(max_examples=40)
 @given(
     offers=st.lists(st.integers(0, TOY.size - 1), max_size=7),
     history=st.integers(1, 3),
@@ -75,7 +76,7 @@ def test_an_interface_has_the_sizes_of_the_codec(encoding, allow_end):
 def test_the_mask_read_off_an_observation_is_the_environments(
     encoding, offers, history, observe_utilities, first_accept
 ):
-    settings = NegotiationSettings(
+    game = NegotiationSettings(
         rounds=4,
         action_encoding=encoding,
         history=history,
@@ -83,8 +84,8 @@ def test_the_mask_read_off_an_observation_is_the_environments(
         first_accept=first_accept,
         allow_end=True,
     )
-    codec = Codec(TOY, settings)
-    negotiations = Negotiations(1, settings.rounds)
+    codec = Codec(TOY, game)
+    negotiations = Negotiations(1, game.rounds)
     for offer in offers:
         negotiations.apply(ROW, np.array([offer], np.int32))
     shape = Interface.of(codec)
@@ -185,24 +186,30 @@ def test_a_masked_logit_gets_no_gradient(encoding):
 # The factored distribution, against all its actions written out
 
 
+@settings(max_examples=50)
 @given(heads_and_logits())
 def test_the_probability_of_a_factored_action_is_that_of_what_it_does(drawn):
+    heads, (row, *_) = drawn
+    actions, expected = every_action(heads), what_can_happen(heads, row)
+    probability = FactoredAction(row.expand(len(actions), -1), heads).log_prob(actions).exp().numpy()
+    decision = actions[:, -1].numpy()
+    offers = np.count_nonzero(decision == 0)
+    assert expected.sum() == pytest.approx(1)
+    assert probability[decision == 0] == pytest.approx(expected[:offers], abs=1e-6)
+    for other in range(1, heads[-1]):
+        assert probability[decision == other] == pytest.approx(expected[offers + other - 1], abs=1e-6)
+
+
+@settings(max_examples=50)
+@given(heads_and_logits())
+def test_the_entropy_of_a_factored_action_is_that_of_what_can_happen(drawn):
     heads, logits = drawn
-    actions = every_action(heads)
-    distribution = FactoredAction(logits, heads)
-    for row, expected in enumerate(map(what_can_happen, [heads] * 3, logits)):
-        one = FactoredAction(logits[row].expand(len(actions), -1), heads)
-        probability = one.log_prob(actions).exp().numpy()
-        is_offer = actions[:, -1].numpy() == 0
-        assert probability[is_offer] == pytest.approx(expected[: is_offer.sum()], abs=1e-6)
-        for decision in range(1, heads[-1]):
-            same = probability[actions[:, -1] == decision]
-            assert same == pytest.approx(expected[is_offer.sum() + decision - 1], abs=1e-6)
-        assert expected.sum() == pytest.approx(1)
-        surprise = -np.log(np.where(expected > 0, expected, 1))
-        assert float(distribution.entropy()[row]) == pytest.approx(expected @ surprise, abs=1e-5)
+    everything = [what_can_happen(heads, row) for row in logits]
+    by_definition = [-np.sum(p * np.log(p, where=p > 0, out=np.zeros_like(p))) for p in everything]
+    assert FactoredAction(logits, heads).entropy().numpy() == pytest.approx(np.array(by_definition), abs=1e-5)
 
 
+@settings(max_examples=50)
 @given(heads_and_logits())
 def test_a_greedy_action_is_the_mode_of_every_head(drawn):
     heads, logits = drawn
