@@ -51,11 +51,12 @@ class Job:
 
 
 def make_jobs(tasks: Iterable[Task], workers: int, log: Path | None) -> list[Job]:
-    """Share tasks out into jobs, for every worker about the same number of models at a time."""
+    """Share tasks out into jobs, the longest first, for every worker about the same number of models at a time."""
     alike: dict[object, list[Task]] = {}
     for task in tasks:
         alike.setdefault(_company(task), []).append(task)
-    return [Job(tuple(part), log) for group in alike.values() for part in _parts(group, workers)]
+    jobs = [Job(tuple(part), log) for group in alike.values() for part in _parts(group, workers)]
+    return sorted(jobs, key=lambda job: job.cells[0].steps, reverse=True)
 
 
 def _company(task: Task) -> object:

@@ -37,7 +37,7 @@ from negzoo.engine.protocol import ACCEPT, NOTHING
 from negzoo.engine.rng import Draws, Record, below, uniform
 from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
-from negzoo.opponents.orders import stable_order
+from negzoo.opponents.orders import count_at_least, stable_order
 from negzoo.opponents.registry import register
 from negzoo.scenario import Scenario
 

@@ -18,12 +18,13 @@ everywhere = pytest.mark.parametrize(
 )
 mask_places = pytest.mark.parametrize("mask_in", ["observation", "info"])
 
-# Any warning fails these tests, but for what api_test says of every environment with a mask in a dict observation, or
+# Their warnings fail these tests, but for what api_test says of every environment with a mask in a dict observation, or
 # with a MultiDiscrete action space, or that opens at time 0 before any offer.
 pytestmark = [
     pytest.mark.filterwarnings(filter)
     for filter in (
-        "error",
+        "error:::pettingzoo",
+        "error:::gymnasium",
         "ignore:Observation is not a NumPy array$:UserWarning",
         "ignore:Observation space for each agent probably should be gymnasium.spaces.box:UserWarning",
         "ignore:Action space for each agent probably should be gymnasium.spaces.box:UserWarning",
