@@ -46,7 +46,6 @@ def test_a_write_that_fails_leaves_the_old_file_whole(interrupted):
     assert interrupted.read_text() == "old"
 
 
-@pytest.mark.xfail(reason="the temporary file is left behind")
 def test_a_write_that_fails_leaves_nothing_else_behind(interrupted):
     assert list(interrupted.parent.iterdir()) == [interrupted]
 

@@ -11,6 +11,9 @@ from negzoo.errors import SettingsError, did_you_mean
 
 Rows: TypeAlias = NDArray[np.int64]
 
+MOST_ROUNDS = 100_000
+"""The longest deadline; each negotiation keeps room for all its moves."""
+
 
 class Negotiations:
     """The state of N negotiations under one clock and one deadline.
@@ -28,8 +31,8 @@ class Negotiations:
     def __init__(self, size: int, rounds: int = 40, clock: Clock = "paper") -> None:
         if size < 1:
             raise SettingsError(f"size = {size}: at least one negotiation is needed")
-        if rounds < 1:
-            raise SettingsError(f"rounds = {rounds}: a negotiation needs at least one round")
+        if not 1 <= rounds <= MOST_ROUNDS:
+            raise SettingsError(f"rounds = {rounds}: give a whole number from 1 to {MOST_ROUNDS:,}")
         if clock not in CLOCKS:
             raise SettingsError(f'clock = "{clock}": unknown clock{did_you_mean(str(clock), CLOCKS)}')
         self.rounds = rounds

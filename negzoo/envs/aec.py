@@ -30,7 +30,7 @@ from negzoo.engine.rng import derive_key
 from negzoo.envs.codec import Codec
 from negzoo.envs.settings import NegotiationSettings
 from negzoo.errors import OpponentError, SettingsError, did_you_mean
-from negzoo.opponents import Opponent, Seat, resolve
+from negzoo.opponents import Opponent, Seat, as_opponent
 from negzoo.scenario import Scenario, load
 from negzoo.settings import with_overrides
 
@@ -78,9 +78,11 @@ class NegotiationEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]
         **overrides: Any,
     ) -> None:
         super().__init__()
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            modes = self.metadata["render_modes"]
-            raise SettingsError(f'render_mode = "{render_mode}": unknown{did_you_mean(render_mode, modes)}')
+        modes = self.metadata["render_modes"]
+        if render_mode is not None and render_mode not in modes:
+            raise SettingsError(f'render_mode = "{render_mode}": unknown{did_you_mean(str(render_mode), modes)}')
+        if not isinstance(settings, NegotiationSettings | None):
+            raise SettingsError(f"settings = {settings!r}: give a NegotiationSettings, or single settings as keywords")
         self.scenario = domain if isinstance(domain, Scenario) else load(domain)
         self.settings = with_overrides(settings or NegotiationSettings(), overrides)
         self.render_mode = render_mode
@@ -132,8 +134,6 @@ class NegotiationEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]
         self._refresh_infos()
 
     def _reseed(self, seed: int | None) -> None:
-        if seed is not None and seed < 0:
-            raise SettingsError(f"seed = {seed}: give a whole number of at least 0")
         if seed is None and self._seed is not None:
             self.episode += 1
         else:
@@ -261,11 +261,15 @@ def _entropy(seed: int | None) -> int:
     """The seed, or a fresh one from the operating system."""
     if seed is None:
         return int.from_bytes(os.urandom(8), "big")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise SettingsError(f"seed = {seed!r}: give a whole number of at least 0")
     return int(seed)
 
 
 def _seated(opponents: Mapping[str, str | Opponent]) -> dict[str, Opponent]:
+    if not isinstance(opponents, Mapping):
+        raise OpponentError(f'opponents = {opponents!r}: give them by agent, as in {{"player_1": "Linear"}}')
     for agent in opponents:
         if agent not in AGENTS:
-            raise OpponentError(f'opponents: no agent "{agent}"{did_you_mean(agent, AGENTS)}')
-    return {agent: resolve(who) if isinstance(who, str) else who for agent, who in opponents.items()}
+            raise OpponentError(f'opponents: no agent "{agent}"{did_you_mean(str(agent), AGENTS)}')
+    return {agent: as_opponent(who) for agent, who in opponents.items()}

@@ -142,10 +142,13 @@ class Codec:
             MoveError: the action is not in the action space.
         """
         space = self.action_space()
-        chosen = np.asarray(action)
+        try:
+            chosen = np.asarray(action)
+        except ValueError:  # a ragged sequence
+            chosen = np.empty(0)
         if chosen.dtype.kind not in "iu" or not space.contains(chosen.astype(np.int64)):
             raise MoveError(f"{self.scenario.name}: action {action!r} is not in {space}; {self._legend()}")
-        return int(self.to_moves(chosen[None])[0])
+        return int(self.to_moves(chosen.astype(np.int64)[None])[0])
 
     def to_moves(self, actions: NDArray[np.int64]) -> NDArray[np.int32]:
         """The engine's moves, int32 [n], for actions of the action space, int64 [n] or [n, I + 1]."""

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from negzoo.engine import CLOCKS, Clock
+from negzoo.engine import CLOCKS, MOST_ROUNDS, Clock
 from negzoo.errors import SettingsError, did_you_mean
 
 FirstAccept = Literal["mask", "fail"]
@@ -56,13 +56,14 @@ class NegotiationSettings:
                 raise SettingsError(f'{name} = "{value}": unknown{did_you_mean(str(value), known)}')
         for name in ("rounds", "history"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise SettingsError(f"{name} = {value!r}: give a whole number of at least 1")
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= MOST_ROUNDS:
+                raise SettingsError(f"{name} = {value!r}: give a whole number from 1 to {MOST_ROUNDS:,}")
         for name in ("allow_end", "swap_profiles", "observe_utilities"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} = {getattr(self, name)!r}: give true or false")
-        if not np.isfinite(self.no_deal_reward):
-            raise SettingsError(f"no_deal_reward = {self.no_deal_reward}: give a finite number")
+        reward = self.no_deal_reward
+        if isinstance(reward, bool) or not isinstance(reward, int | float | np.number) or not np.isfinite(reward):
+            raise SettingsError(f"no_deal_reward = {reward!r}: give a finite number")
 
     @property
     def sides(self) -> tuple[int, int]:

@@ -48,7 +48,7 @@ def chunk_size(interface: Interface, settings: PPOSettings) -> int:
     """How many models are updated together: as many as keep the processor's cache, or as the settings say."""
     if settings.chunk:
         return settings.chunk
-    return 8 if interface.logits < 256 else 4 if interface.logits < 2048 else 2
+    return 5 if interface.logits < 1024 else 2
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from negzoo.opponents.hard_headed import HardHeaded
 from negzoo.opponents.play import Games, play
 from negzoo.opponents.pool import Pool
 from negzoo.opponents.python import Accept, Offer, PlayerView, PythonOpponent, Walk
-from negzoo.opponents.registry import register, resolve
+from negzoo.opponents.registry import as_opponent, register, resolve
 from negzoo.opponents.scripted import Scripted
 from negzoo.opponents.timed import TimeDependent
 from negzoo.opponents.tit_for_tat import TitForTat
@@ -32,6 +32,7 @@ __all__ = [
     "TimeDependent",
     "TitForTat",
     "Walk",
+    "as_opponent",
     "play",
     "register",
     "resolve",

@@ -102,6 +102,20 @@ def resolve(text: str, lineage: Lineage = "paper") -> Opponent:
         raise OpponentError(f'opponent "{text}": {error}; give its parameters as in {name}(name=value)') from None
 
 
+def as_opponent(who: object, lineage: Lineage = "paper") -> Opponent:
+    """An opponent as it is, or the one that a text names.
+
+    Raises:
+        OpponentError: it is neither, or `resolve` refuses the text.
+    """
+    if isinstance(who, Opponent):
+        return who
+    if isinstance(who, str):
+        return resolve(who, lineage)
+    hint = f"; did you mean {who.__name__}()?" if isinstance(who, type) and issubclass(who, Opponent) else ""
+    raise OpponentError(f"{who!r} is no opponent: give a name or an Opponent{hint}")
+
+
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
     try:
         tree = ast.parse(text.strip(), mode="eval").body

@@ -213,7 +213,6 @@ def test_walking_away_is_refused_where_it_is_not_allowed(encoding, walk):
         codec_of(action_encoding=encoding).to_move(walk)
 
 
-@pytest.mark.xfail(reason="np.asarray raises ValueError", raises=ValueError)
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_ragged_actions_are_refused(encoding):
     with pytest.raises(MoveError):

@@ -5,8 +5,8 @@ import io
 import numpy as np
 import pytest
 
-from negzoo.scenario.drawing import outcome_space
 from negzoo.scenario import Geometry, Issue, Profile, Scenario, load
+from negzoo.scenario.drawing import outcome_space
 
 LAPTOP = load("laptop")
 
