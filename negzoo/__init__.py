@@ -7,16 +7,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from negzoo.envs import env, raw_env
-    from negzoo.opponents import Accept, Offer, Opponent, Walk, play, register
+    from negzoo.envs import env, raw_env, vector
+    from negzoo.opponents import Accept, Offer, Opponent, Pool, PythonOpponent, Walk, play, register
     from negzoo.scenario import load as load_domain
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Accept": "negzoo.opponents:Accept",
+    "Offer": "negzoo.opponents:Offer",
+    "Opponent": "negzoo.opponents:Opponent",
+    "Pool": "negzoo.opponents:Pool",
+    "PythonOpponent": "negzoo.opponents:PythonOpponent",
+    "Walk": "negzoo.opponents:Walk",
+    "env": "negzoo.envs:env",
+    "load_domain": "negzoo.scenario:load",
+    "play": "negzoo.opponents:play",
+    "raw_env": "negzoo.envs:raw_env",
+    "register": "negzoo.opponents:register",
+    "vector": "negzoo.envs:vector",
+}
 
 __all__ = [
     "Accept",
     "Offer",
     "Opponent",
+    "Pool",
+    "PythonOpponent",
     "Walk",
     "__version__",
     "env",
@@ -24,19 +41,8 @@ __all__ = [
     "play",
     "raw_env",
     "register",
+    "vector",
 ]
-
-_HOMES = {
-    "Accept": "negzoo.opponents:Accept",
-    "Offer": "negzoo.opponents:Offer",
-    "Opponent": "negzoo.opponents:Opponent",
-    "Walk": "negzoo.opponents:Walk",
-    "env": "negzoo.envs:env",
-    "load_domain": "negzoo.scenario:load",
-    "play": "negzoo.opponents:play",
-    "raw_env": "negzoo.envs:raw_env",
-    "register": "negzoo.opponents:register",
-}
 
 
 def __getattr__(name: str) -> Any:

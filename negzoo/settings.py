@@ -1,5 +1,6 @@
-"""Settings are frozen dataclasses that check themselves; this replaces some of their values."""
+"""What all settings share: replacing some values of a frozen dataclass that checks itself, and seeds."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
@@ -23,3 +24,16 @@ def with_overrides(base: Settings, overrides: Mapping[str, Any]) -> Settings:
         return replace(base, **overrides)  # type: ignore[type-var]
     except TypeError as error:
         raise SettingsError(f"{', '.join(overrides)}: {error}") from None
+
+
+def seed_or_fresh(seed: int | None) -> int:
+    """The seed, or a fresh one from the operating system where there is none.
+
+    Raises:
+        SettingsError: it is not a whole number of at least 0.
+    """
+    if seed is None:
+        return int.from_bytes(os.urandom(8), "big")
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or int(seed) < 0:
+        raise SettingsError(f"seed = {seed!r}: give a whole number of at least 0")
+    return int(seed)

@@ -88,17 +88,17 @@ def show(
     curves = [
         concession(label, opponent, scenario, seat, games, seed, rounds, time) for label, opponent in opponents.items()
     ]
-    if plot is not None:
-        from negzoo.analysis.plots import concession_curves  # matplotlib is slow to import
-
-        save_figure(concession_curves(curves), plot)
     entries = [_entry(label) for label in opponents]
     if as_json:
         pairs = zip(entries, curves, strict=True)
         print_json([_head(name, entry) | {"curve": _curve(curve)} for (name, entry), curve in pairs])
-        return
-    _print_sources(dict(entries))
-    _print_curves(curves, f"{chosen} lineage, {time} clock, {rounds} rounds")
+    else:
+        _print_sources(dict(entries))
+        _print_curves(curves, f"{chosen} lineage, {time} clock, {rounds} rounds")
+    if plot is not None:
+        from negzoo.analysis.plots import concession_curves  # matplotlib is slow to import
+
+        save_figure(concession_curves(curves), plot)
 
 
 @app.command()
@@ -145,14 +145,14 @@ def yardsticks(
     scenarios, players = scenarios_of(domains), opponents_of(opponents, chosen)
     work = measured(scenarios, players, games, seed, clock_of(None, chosen))
     rows = list(watched(work, len(scenarios) * len(players), "Measuring"))
-    if markdown is not None:
-        from negzoo.files import write_text
-
-        write_text(markdown, to_markdown(rows))
     if as_json:
         print_json([_yardstick(row) for row in rows])
     else:
         _print_yardsticks(rows, f"{games} negotiations per figure, {chosen} lineage")
+    if markdown is not None:
+        from negzoo.files import write_text
+
+        write_text(markdown, to_markdown(rows))
 
 
 def _head(name: str, entry: "Entry") -> dict[str, Any]:

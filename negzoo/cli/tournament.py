@@ -67,16 +67,16 @@ def tournament(
     planned = Tournament(scenarios_of(domains), players, games, seed, rounds, time, seats == "both")
     encounters = _play(planned, workers, log)
     tables = crosstables(encounters)
+    if as_json:
+        print_json({**_settings(planned, chosen), "tables": [shown.as_json() for shown in tables]})
+    else:
+        _print(tables, f"{games} negotiations per pair{' and seat' if seats == 'both' else ''}, {chosen} lineage")
     if csv_file is not None:
         _write_csv(csv_file, encounters)
     if plot is not None:
         from negzoo.analysis.plots import utility_heatmaps  # matplotlib is slow to import
 
         save_figure(utility_heatmaps(tables), plot)
-    if as_json:
-        print_json({**_settings(planned, chosen), "tables": [shown.as_json() for shown in tables]})
-    else:
-        _print(tables, f"{games} negotiations per pair{' and seat' if seats == 'both' else ''}, {chosen} lineage")
 
 
 def _play(planned: "Tournament", workers: int, path: Path | None) -> "list[Encounter]":

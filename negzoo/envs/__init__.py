@@ -3,5 +3,15 @@
 from negzoo.envs.aec import AGENTS, NegotiationEnv, env, raw_env
 from negzoo.envs.codec import Codec
 from negzoo.envs.settings import NegotiationSettings
+from negzoo.envs.vector_env import NegotiationVectorEnv, vector
 
-__all__ = ["AGENTS", "Codec", "NegotiationEnv", "NegotiationSettings", "env", "raw_env"]
+__all__ = [
+    "AGENTS",
+    "Codec",
+    "NegotiationEnv",
+    "NegotiationSettings",
+    "NegotiationVectorEnv",
+    "env",
+    "raw_env",
+    "vector",
+]

@@ -14,7 +14,6 @@ Infos have the same keys at reset and at every step:
 - `action_mask`: only with the mask in the infos.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,7 +31,7 @@ from negzoo.envs.settings import NegotiationSettings
 from negzoo.errors import OpponentError, SettingsError, did_you_mean
 from negzoo.opponents import Opponent, Seat, as_opponent
 from negzoo.scenario import Scenario, load
-from negzoo.settings import with_overrides
+from negzoo.settings import seed_or_fresh, with_overrides
 
 AGENTS = ["player_0", "player_1"]
 _ROW = np.zeros(1, np.int64)
@@ -137,7 +136,7 @@ class NegotiationEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]
         if seed is None and self._seed is not None:
             self.episode += 1
         else:
-            self._seed, self.episode = _entropy(seed), 0
+            self._seed, self.episode = seed_or_fresh(seed), 0
 
     def step(self, action: Any) -> None:
         """Play `action` for the agent whose turn it is; None for an agent whose negotiation is over.
@@ -255,15 +254,6 @@ class NegotiationEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]
 
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def _entropy(seed: int | None) -> int:
-    """The seed, or a fresh one from the operating system."""
-    if seed is None:
-        return int.from_bytes(os.urandom(8), "big")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise SettingsError(f"seed = {seed!r}: give a whole number of at least 0")
-    return int(seed)
 
 
 def _seated(opponents: Mapping[str, str | Opponent]) -> dict[str, Opponent]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from negzoo.engine import Ending, Negotiations
-from negzoo.envs.codec import Codec
+from negzoo.envs.codec import Codec, Mask
 from negzoo.envs.settings import NegotiationSettings
 from negzoo.opponents import Opponent, Seat
 from negzoo.opponents.base import Keys, Moves, Rows
@@ -133,21 +133,36 @@ class NegotiationBatch:
         self.seat.reply(rows, self.negotiations, self._moves)
         self.negotiations.apply(rows, self._moves)
 
-    def step(self, moves: Moves) -> NDArray[np.bool_]:
-        """Make the learner's move at every table, and the reply to it.
+    def step(self, moves: Moves, rows: Rows | None = None) -> NDArray[np.bool_]:
+        """Make the learner's move at every table, or at `rows`, and the reply to it.
 
         Args:
             moves: int32 [N], moves of the engine.
+            rows: the tables to play on at.
 
         Returns:
-            bool [N], where the negotiation has ended; those rows have to be restarted before the next step.
+            bool [N], where the negotiation has ended; those rows have to be restarted before they go on.
         """
-        self.negotiations.apply(self._all, moves)
-        self._reply(self.negotiations.running)
+        rows = self._all if rows is None else rows
+        self.negotiations.apply(rows, moves)
+        self._reply(rows[self.negotiations.ending[rows] == Ending.RUNNING])
         ended: NDArray[np.bool_] = self.negotiations.ending != Ending.RUNNING
         if self.on_finish is not None and ended.any():
             self.on_finish(np.flatnonzero(ended))
         return ended
+
+    def utilities(self, rows: Rows) -> NDArray[np.float64]:
+        """float64 [n]: the learner's utility of the agreements reached at `rows`, 0 without one."""
+        agreement = self.negotiations.agreement[rows]
+        return np.where(agreement >= 0, self._utility[agreement], 0.0)
+
+    def masks(self) -> Mask | tuple[Mask, ...]:
+        """The learner's legal actions, int8 [N, actions], or [N, k] for each head."""
+        masks = [self.codec.mask(step) for step in (0, 1)]
+        answering = (self.negotiations.step > 0).astype(np.int64)
+        if self.codec.by_outcome:
+            return np.stack([np.asarray(mask) for mask in masks])[answering]
+        return tuple(np.stack(heads)[answering] for heads in zip(*masks, strict=True))
 
     def rewards(self, rows: Rows) -> NDArray[np.float64]:
         """float64 [n]: what the learner is paid in the negotiations `rows`, which have ended."""

@@ -102,7 +102,6 @@ def test_show_draws_into_a_file(negzoo_cli, tmp_path):
         (("Linear", "--side", "3"), "--side 3: a domain has two sides; give 1 or 2"),
         (("Linear", "--lineage", "genus"), 'unknown lineage "genus" (did you mean "genius"?)'),
         (("Linear", "--clock", "wall"), '--clock "wall": unknown clock'),
-        (("Linear", "--plot", "no folder/x.png"), "cannot write the plot to no folder/x.png: No such file"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(negzoo_cli, arguments, message):
@@ -110,6 +109,13 @@ def test_a_mistake_is_told_in_one_line(negzoo_cli, arguments, message):
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_picture_that_cannot_be_written_is_told_after_the_curve(negzoo_cli):
+    result = negzoo_cli("opponents", "show", "Linear", "--plot", "no folder/x.png")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "cannot write the plot to no folder/x.png: No such file" in result.stderr
+    assert "What its own offers are worth" in result.stdout
 
 
 # Replaying

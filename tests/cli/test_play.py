@@ -104,7 +104,7 @@ def test_leaving_is_clean(typed):
 
 
 def test_an_interrupt_leaves_too(monkeypatch):
-    def interrupted(prompt):
+    def interrupted(_prompt):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(builtins, "input", interrupted)
@@ -131,14 +131,12 @@ def test_what_is_not_understood_is_said_and_asked_again():
 
 def test_listed_outcomes_can_be_typed_as_listed():
     listed = play("laptop", "--opponent", "Hardliner", typed=["list 0.8"]).stdout
-    rows = [line.split() for line in listed.splitlines()]
+    rows = [line.split() for line in listed.partition(SUMMARY)[0].splitlines()]
     utilities, typed = zip(
         *((row[0], row[1:4]) for row in rows if len(row) > 4 and row[0].startswith("0.")), strict=True
     )
-    assert (
-        list(utilities)
-        == [f"{utility:.3f}" for utility in sorted(LAPTOP.utilities[0], reverse=True) if utility <= 0.8][:10]
-    )
+    affordable = sorted((utility for utility in LAPTOP.utilities[0] if utility <= 0.8), reverse=True)
+    assert list(utilities) == [f"{utility:.3f}" for utility in affordable[:10]]
     text = play("laptop", "--opponent", "Hardliner", typed=[" ".join(typed[0])]).stdout
     assert f"You offer what is worth {utilities[0]} to you." in text
 

@@ -42,7 +42,7 @@ def test_a_person_can_leave():
 
 
 def test_an_interrupt_ends_everything():
-    def ask(view):
+    def ask(_view):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
