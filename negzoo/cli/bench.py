@@ -39,8 +39,9 @@ def opponents(
 ) -> None:
     """Measure learner steps per second against each opponent, on one core.
 
-    A step is one decision of the learner: its move, the opponent's reply, and a new negotiation where one has ended.
-    The learner's offers are random, and drawn before the clock starts. Where NegMAS is installed, its own agents
+    A step is one decision of the learner: its move, the opponent's reply, and a
+    new negotiation where one has ended. The learner's offers are random, and
+    drawn before the clock starts. Where NegMAS is installed, its own agents
     follow, one session at a time, as that is how it plays.
     """
     from negzoo.bench import machine, speed

@@ -76,9 +76,10 @@ def show(
 ) -> None:
     """Show what opponents are and how they concede.
 
-    The curve is what their own offers are worth to them, turn by turn, against a partner that opens, never accepts
-    and keeps offering its own best outcome. Once they would accept that, it offers what is worth least to them,
-    so that they go on.
+    The curve is what their own offers are worth to them, turn by turn, against
+    a partner that opens, never accepts and keeps offering its own best outcome.
+    Once they would accept that, it offers what is worth least to them, so that
+    they go on.
     """
     from negzoo.analysis.concession import concession
     from negzoo.scenario import load
@@ -135,8 +136,9 @@ def yardsticks(
 ) -> None:
     """Measure what trivial policies earn against every opponent.
 
-    AcceptFirst takes the first offer, Hardliner keeps offering its best outcome, LateHardliner does the same and
-    accepts at its last turn. They move first and hold profile 1. A failed negotiation counts 0.
+    AcceptFirst takes the first offer, Hardliner keeps offering its best outcome,
+    LateHardliner does the same and accepts at its last turn. They move first and
+    hold profile 1. A failed negotiation counts 0.
     """
     from negzoo.analysis.yardsticks import to_markdown
     from negzoo.analysis.yardsticks import yardsticks as measured

@@ -13,20 +13,24 @@ if TYPE_CHECKING:
 
 Domains = Annotated[
     list[str] | None,
-    typer.Option("--domains", metavar="NAME,...", help="Domains or .toml files, separated by commas.  [default: all]"),
+    typer.Option(
+        "--domains", metavar="NAME,...", help="Domains or .toml files, separated by commas; all if none is named."
+    ),
 ]
 Opponents = Annotated[
     list[str] | None,
     typer.Option(
         "--opponents",
         metavar="NAME,...",
-        help="Opponents, separated by commas.  [default: all but families and yardsticks]",
+        help="Opponents, separated by commas; the thirteen, and any of your own, if none is named.",
     ),
 ]
 LineageName = Annotated[str, typer.Option("--lineage", metavar="paper|genius", help="Lineage of the opponents.")]
 ClockName = Annotated[
     str | None,
-    typer.Option("--clock", metavar="paper|genius", help="Time that the players see.  [default: the lineage's]"),
+    typer.Option(
+        "--clock", metavar="paper|genius", help="Time that the players see; that of the lineage if none is named."
+    ),
 ]
 Rounds = Annotated[int, typer.Option("--rounds", min=1, help="The deadline: moves that each side has at most.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random draws.")]

@@ -56,7 +56,8 @@ def tournament(
 ) -> None:
     """Let every opponent meet every one, itself included, in every domain.
 
-    In the tables the row holds profile 1 and the column profile 2. A negotiation without agreement counts 0.
+    In the tables the row holds profile 1 and the column profile 2. A negotiation
+    without agreement counts 0.
     """
     from negzoo.analysis.tournament import Tournament, crosstables
 

@@ -210,6 +210,9 @@ def _join(news: Any, stop: Any, parent: int) -> None:
     """A worker begins: it reports to `news`, heeds `stop`, and leaves Ctrl-C to its parent."""
     import torch
 
+    from negzoo.engine.compiling import be_quiet
+
+    be_quiet()
     global _news, _stop, _parent
     _news, _stop, _parent = news, stop, parent
     signal.signal(signal.SIGINT, signal.SIG_IGN)
