@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table as RichTable
 
 from negzoo.cli.console import out, print_json
@@ -112,21 +113,25 @@ def _save(folder: Path, table: "Table") -> None:
 
 
 def _print_table(table: "Table") -> None:
+    out.print(f"\n[bold]{escape(table.title)}[/bold]\n")
+    for domain in dict.fromkeys(row.domain for row in table.rows):
+        out.print(_domain_table(table, domain))
+        out.print()
+    out.print(table.note)
+
+
+def _domain_table(table: "Table", domain: str) -> RichTable:
     from negzoo.analysis.tables import MEAN, figure
 
-    out.print(table.title, style="bold")
     shown = RichTable(padding=(0, 1, 0, 0), box=None, header_style="bold")
-    shown.add_column("domain", no_wrap=True)
-    shown.add_column("opponent", no_wrap=True)
+    shown.add_column(domain, no_wrap=True)
     for column in table.columns:
-        shown.add_column(column, justify="right", overflow="fold")
-    for row in table.rows:
+        shown.add_column(column, justify="right", vertical="bottom")
+    for row in (row for row in table.rows if row.domain == domain):
         mean = row.opponent == MEAN
-        who = f"mean of {row.pool}" if mean else row.opponent
         figures = [figure(row.columns[column]) for column in table.columns]
-        shown.add_row(row.domain, who, *figures, style="bold" if mean else None)
-    out.print(shown)
-    out.print(table.note)
+        shown.add_row(f"mean of {row.pool}" if mean else row.opponent, *figures, style="bold" if mean else None)
+    return shown
 
 
 def _report_failures(made: "Plan", outcome: "Outcome") -> None:

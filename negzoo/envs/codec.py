@@ -90,20 +90,20 @@ class Codec:
         self.decisions = 3 if settings.allow_end else 2
         self.actions = scenario.size + self.decisions - 1
         unseen = np.empty(0)
-        self.observed_utility = [
-            scenario.utilities[side].copy() if settings.observe_utilities else unseen for side in settings.sides
-        ]
+        self._observed = [own.copy() if settings.observe_utilities else unseen for own in scenario.utilities]
 
     @property
     def by_outcome(self) -> bool:
         """Whether an action is one number."""
         return self.settings.action_encoding == "outcome"
 
-    def observe(self, negotiations: Negotiations, rows: NDArray[np.int64], player: int) -> NDArray[np.float32]:
-        """What `player` (0 or 1) observes at `rows`: float32 [len(rows), length]."""
+    def observe(
+        self, negotiations: Negotiations, rows: NDArray[np.int64], player: int, side: int | None = None
+    ) -> NDArray[np.float32]:
+        """What `player` (0 or 1), holding `side` or else the settings' side, observes: float32 [len(rows), length]."""
         out = np.zeros((len(rows), self.length), np.float32)
         moves, step = negotiations.moves, negotiations.step
-        window, utility = self.settings.history, self.observed_utility[player]
+        window, utility = self.settings.history, self._observed[self.settings.sides[player] if side is None else side]
         encode_offers(rows, player, moves, step, self.columns, self.width, window, utility, out)
         encode_time(rows, step, negotiations.clock_index, negotiations.rounds, out)
         return out

@@ -161,7 +161,7 @@ class FrozenSeat(Seat):
     """A saved policy at N tables; it keeps nothing between moves."""
 
     def __init__(self, policy: FrozenPolicy, codec: Codec) -> None:
-        self.actor, self.codec = policy.actor, codec
+        self.actor, self.codec, self.side = policy.actor, codec, policy.card.side
 
     def start(self, rows: Rows, keys: Keys, indices: Keys) -> None:
         """Nothing to forget."""
@@ -174,7 +174,7 @@ class FrozenSeat(Seat):
 
     @torch.no_grad()
     def _moves(self, rows: Rows, negotiations: Negotiations, player: int) -> Moves:
-        logits, _ = self.actor(self.codec.observe(negotiations, rows, player))
+        logits, _ = self.actor(self.codec.observe(negotiations, rows, player, self.side))
         actions = greedy_actions(logits, self.actor.interface.heads).numpy()
         return self.codec.to_moves(actions)
 
