@@ -5,6 +5,7 @@ import hashlib
 import inspect
 import warnings
 from abc import abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
@@ -180,12 +181,8 @@ class PythonSeat(Seat):
 
     def _as_move(self, answer: Answer, view: PlayerView) -> int:
         match answer:
-            case Offer(outcome) if 0 <= index(outcome) < self.scenario.size:
-                return index(outcome)
             case Offer(outcome):
-                raise OpponentError(
-                    f"offered outcome {outcome}, but {self.scenario.name} has 0 to {self.scenario.size - 1}"
-                )
+                return self._as_outcome(outcome)
             case Accept() if view.received is None:
                 raise OpponentError("accepted on the opening move, where there is no offer to accept")
             case Accept():
@@ -195,3 +192,10 @@ class PythonSeat(Seat):
             case None:
                 return NOTHING
         raise OpponentError(f"answered {answer!r}; an answer is Offer(outcome), Accept() or Walk()")
+
+    def _as_outcome(self, offered: int) -> int:
+        size = self.scenario.size
+        with suppress(TypeError):
+            if 0 <= index(offered) < size:
+                return index(offered)
+        raise OpponentError(f"offered outcome {offered!r}; {self.scenario.name} has the whole numbers 0 to {size - 1}")

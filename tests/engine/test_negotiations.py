@@ -20,8 +20,9 @@ def apply(negotiations, *moves, rows=None):
     ("arguments", "message"),
     [
         ({"size": 0}, "size = 0: at least one negotiation"),
-        ({"size": 1, "rounds": 0}, "rounds = 0: a negotiation needs at least one round"),
-        ({"size": 1, "rounds": -3}, "rounds = -3"),
+        ({"size": 1, "rounds": 0}, "rounds = 0: give a whole number from 1 to 100,000"),
+        ({"size": 1, "rounds": -3}, "rounds = -3: give a whole number from 1 to 100,000"),
+        ({"size": 1, "rounds": 100_001}, "rounds = 100001: give a whole number from 1 to 100,000"),
         ({"size": 1, "clock": "genus"}, r'clock = "genus": unknown clock \(did you mean "genius"\?\)'),
         ({"size": 1, "clock": "sundial"}, r'clock = "sundial": unknown clock \(known: genius, paper\)'),
     ],

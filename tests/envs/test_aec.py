@@ -498,7 +498,7 @@ def test_an_action_that_is_none_is_refused_and_changes_nothing(action):
     [
         ({"round": 20}, SettingsError, r'unknown setting "round" \(did you mean "rounds"\?\)'),
         ({"colour": "red"}, SettingsError, 'unknown setting "colour" .known: action_encoding, allow_end, clock, '),
-        ({"rounds": 0}, SettingsError, "rounds = 0: give a whole number of at least 1"),
+        ({"rounds": 0}, SettingsError, "rounds = 0: give a whole number from 1 to 100,000"),
         ({"clock": "genus"}, SettingsError, r'clock = "genus": unknown \(did you mean "genius"\?\)'),
         ({"domain": "laptp"}, ScenarioError, r'no domain "laptp" \(did you mean "laptop"\?\)'),
         ({"domain": "nowhere.toml"}, ScenarioError, "nowhere.toml"),
@@ -515,8 +515,9 @@ def test_what_cannot_be_used_is_named_with_what_could_be(options, error, message
 
 @pytest.mark.parametrize("seed", [-1, np.int64(-7)])
 def test_a_negative_seed_is_refused(seed):
-    with pytest.raises(SettingsError, match=f"seed = {seed}: give a whole number of at least 0"):
+    with pytest.raises(SettingsError) as caught:
         negzoo.env().reset(seed=seed)
+    assert str(caught.value) == f"seed = {seed!r}: give a whole number of at least 0"
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,10 @@ def test_the_players_see_the_clock_of_the_table():
     ("wrong", "message"),
     [
         ({"games": 0}, "at least one negotiation"),
-        ({"rounds": 0}, "at least one round"),
+        ({"rounds": 0}, "rounds = 0: give a whole number from 1 to 100,000"),
         ({"clock": "wall"}, 'clock = "wall": unknown clock'),
+        ({"seed": -1}, "seed = -1: give a whole number of at least 0"),
+        ({"sides": (0, 0)}, r"sides = \(0, 0\): one player holds profile 0 and the other profile 1"),
     ],
 )
 def test_what_cannot_be_played_is_refused(wrong, message):

@@ -171,11 +171,13 @@ def test_answers_are_the_moves_they_name(answer, ending):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (Offer(27), "offered outcome 27, but .* has 0 to 26"),
-        (Offer(-1), "offered outcome -1"),
-        (Offer(2.5), "2.5"),
-        (Offer(None), "None"),
-        (Offer("3"), "3"),
+        (Offer(27), "OpponentError: offered outcome 27; laptop has the whole numbers 0 to 26$"),
+        (Offer(-1), "OpponentError: offered outcome -1; laptop has the whole numbers 0 to 26$"),
+        (Offer(2.5), "OpponentError: offered outcome 2.5; laptop has the whole numbers 0 to 26$"),
+        (Offer(2.0), "OpponentError: offered outcome 2.0; laptop has the whole numbers 0 to 26$"),
+        (Offer(None), "OpponentError: offered outcome None; laptop has the whole numbers 0 to 26$"),
+        (Offer("3"), "OpponentError: offered outcome '3'; laptop has the whole numbers 0 to 26$"),
+        (Offer(np.array([3])), r"OpponentError: offered outcome array\(\[3\]\); laptop has the whole numbers 0 to 26$"),
         (Accept, "an answer is"),
         (5, "answered 5; an answer is Offer"),
         ("accept", "answered 'accept'"),
