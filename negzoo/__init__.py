@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from negzoo.envs import env, raw_env, vector
-    from negzoo.opponents import Accept, Offer, Opponent, Pool, PythonOpponent, Walk, play, register
+    from negzoo.opponents import Accept, Offer, Opponent, Pool, PythonOpponent, Walk, register
+    from negzoo.opponents.play import play
     from negzoo.scenario import load as load_domain
 
 __version__ = "0.1.0"

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from negzoo.bench import ROUNDS, Speed
+from negzoo.bench.measure import Speed
+from negzoo.bench.opponents import ROUNDS
 from negzoo.scenario import Scenario
 
 AGENTS = ("BoulwareTBNegotiator", "LinearTBNegotiator", "ConcederTBNegotiator", "NaiveTitForTatNegotiator")
@@ -22,7 +23,7 @@ def available() -> bool:
 
 
 def speeds(scenario: Scenario, repeats: int = 5, seed: int = 0) -> Iterator[Speed]:
-    """Learner steps per second of NegMAS's own agents, measured as `negzoo.bench` does, one session at a time.
+    """Learner steps per second of NegMAS's own agents, measured as ours are, one session at a time.
 
     Its sessions are those of SAOMechanism, with as many rounds. Setting one up is not measured.
     """

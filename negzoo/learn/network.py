@@ -127,6 +127,11 @@ class FactoredAction(Distribution):
         """The likeliest decision with the likeliest options, int64 [B, I + 1]."""
         return torch.stack([head.argmax(1) for head in self.log_probs], dim=1)
 
+    @property
+    def variance(self) -> Tensor:
+        """Not a number, as of torch's Categorical: options have no distances. Tianshou's collector asks for it."""
+        return torch.full(self._extended_shape(), torch.nan)
+
     def sample(self, sample_shape: Any = _ONE_EACH) -> Tensor:
         """A decision and options, int64 [B, I + 1]."""
         if sample_shape:

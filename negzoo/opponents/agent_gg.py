@@ -360,7 +360,7 @@ def _option_weights(ranks: NDArray[np.float64], own: Own) -> list[NDArray[np.flo
     return [mean - least for mean in means]
 
 
-@register("AgentGG", "ANAC 2019: trades in the importance of options, and favours those it was asked for")
+@register("AgentGG", "winner of ANAC 2019: trades in the importance of options, and favours those it was asked for")
 @dataclass(frozen=True)
 class AgentGG(Opponent):
     """The winner of ANAC 2019.

@@ -212,7 +212,7 @@ def java_hashes(scenario: Scenario) -> NDArray[np.int64]:
     return (total ^ (total >> np.uint32(16))).astype(np.int64)
 
 
-@register("AgentK")
+@register("AgentK", "winner of ANAC 2010: concedes towards the best offer it expects")
 @dataclass(frozen=True)
 class AgentK(Opponent):
     """Concedes towards the best offer it expects to get (winner of ANAC 2010).

@@ -325,7 +325,7 @@ def respond_rows(rows: Rows, minds: Minds, own: OwnSide, table: Table, out: Move
         out[row] = respond(minds.memory[row], minds.notes[row], draws, own, view_of(table, row))
 
 
-@register("HardHeaded")
+@register("HardHeaded", "winner of ANAC 2011: holds out, then offers what the other side seems to want")
 @dataclass(frozen=True)
 class HardHeaded(Opponent):
     """ANAC 2011's winner: comes down its own outcomes late, in the order the other side may like.

@@ -2,7 +2,7 @@
 
 import json
 
-from negzoo.bench import machine
+from negzoo.bench.measure import machine
 from negzoo.bridges import negmas
 
 SMALL = ("--domains", "laptop", "--opponents", "Linear,TitForTat(gamma=3)", "--batch", "4", "--repeats", "3")

@@ -78,7 +78,8 @@ class Tables:
         """Its moves, int32 [N]; OVER where the negotiation has ended."""
         running = self.negotiations.running
         self.out[:] = OVER
-        self.seat.reply(running, self.negotiations, self.out)
+        if running.size:
+            self.seat.reply(running, self.negotiations, self.out)
         self.negotiations.apply(running, self.out)
         return self.out.copy()
 

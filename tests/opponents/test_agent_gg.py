@@ -1,36 +1,19 @@
-"""AgentGG: recorded games draw for draw, its rules on small scenarios, its sampler against literal draws."""
-
-import gzip
-import json
-from collections.abc import Iterator
-from pathlib import Path
+"""AgentGG: recorded states, its rules on small scenarios, its sampler against literal draws."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from negzoo.engine import ACCEPT, NOTHING, Negotiations
+from negzoo.engine import ACCEPT, NOTHING
 from negzoo.errors import OpponentError
 from negzoo.opponents.agent_gg import AgentGG, importances, lower_limit
-from negzoo.opponents.kernel import KernelSeat, Minds, own_side
-from negzoo.opponents.replay import RecordedGame, read_game, replay
-from negzoo.scenario import Issue, Profile, Scenario, load
-from negzoo.scenario.catalogue import data_folder
+from negzoo.opponents.kernel import own_side
+from negzoo.opponents.replay import read_game
+from negzoo.scenario import load
+from tests.opponents.conftest import Tables, as_recorded, recorded_games, scenario_of, scenarios
 
 LINEAGES = ("paper", "genius")
-GAMES = sorted((data_folder() / "games").glob("*_AgentGG_*.json.gz"))
-WITH_DRAWS = [path for path in GAMES if read_game(path).tape.size > 1]
-WITHOUT_DRAWS = [path for path in GAMES if path not in WITH_DRAWS]
-ROW = np.zeros(1, np.int64)
-
-
-def scenario_of(weights, *evaluations, reservation=0.0):
-    """A scenario whose two profiles both have these figures."""
-    options = [tuple(f"option {o}" for o in range(len(row))) for row in evaluations]
-    issues = [Issue(f"issue {i}", names) for i, names in enumerate(options)]
-    profiles = [Profile(name, tuple(weights), tuple(map(tuple, evaluations)), reservation) for name in "ab"]
-    return Scenario("made up", tuple(issues), tuple(profiles))
 
 
 def hundredths(reservation=0.0):
@@ -38,94 +21,31 @@ def hundredths(reservation=0.0):
     return scenario_of([1.0], range(101), reservation=reservation)
 
 
-class Across:
-    """AgentGG at `size` tables in the second seat, with a partner who makes the offers it is told to."""
+class Across(Tables):
+    """AgentGG in the second seat; whatever its moves are, play goes on as if it had offered 0."""
 
     def __init__(self, scenario, lineage="paper", rounds=40, clock=None, side=1, size=1):
-        self.rows = np.arange(size)
-        self.seat: KernelSeat = AgentGG(lineage).seat(scenario, side, size)
-        self.seat.start(self.rows, np.uint64(5), np.arange(size, dtype=np.uint64))
-        self.negotiations = Negotiations(size, rounds, clock or lineage)
-        self.out = np.zeros(size, np.int32)
+        seat = AgentGG(lineage).seat(scenario, side, size)
+        super().__init__(seat, range(size), rounds, clock or lineage, key=5)
 
-    def receive(self, offer):
-        """Its answers to `offer`, int32 [size]. Whatever they are, play goes on as if it had offered 0."""
-        self.negotiations.apply(self.rows, np.full(len(self.rows), offer, np.int32))
+    def move(self):
         self.seat.reply(self.rows, self.negotiations, self.out)
-        self.negotiations.apply(self.rows, np.zeros(len(self.rows), np.int32))
+        self.hear(0)
         return self.out.copy()
 
-    def use_tape(self, tape, spacing):
-        """From now on, row i draws from `tape`, beginning at i * spacing."""
-        minds = self.seat.minds
-        minds.streams["count"] = np.arange(len(self.rows)) * spacing
-        self.seat.minds = Minds(minds.memory, minds.notes, minds.streams, tape)
 
-    @property
-    def memory(self):
-        return self.seat.minds.memory[0]
+# Recorded states
 
 
-# Recorded games
-
-
-@pytest.mark.parametrize("path", WITH_DRAWS, ids=lambda path: path.name)
-def test_every_recorded_move_and_draw_comes_again(path):
-    assert replay(read_game(path)) is None
-
-
-@pytest.mark.parametrize("path", WITHOUT_DRAWS, ids=lambda path: path.name)
-def test_moves_come_again_where_the_draws_are_those_of_java_util_random(path):
-    assert _moves(read_game(path), java_options(path)) == [turn.move for turn in read_game(path).turns]
-
-
-def test_java_util_random_gives_the_recorded_draws():
-    path = next(path for path in WITH_DRAWS if path.name.startswith("genius"))
-    recorded = read_game(path).tape
-    assert np.array_equal(java_options(path)[: recorded.size], recorded)
-
-
-@pytest.mark.parametrize("path", GAMES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", recorded_games("AgentGG"), ids=lambda path: path.name)
 def test_limits_and_nash_point_are_the_recorded_ones_to_the_last_bit(path):
     game = read_game(path)
-    states = [entry["state"] for entry in record(path)["log"] if "act" in entry]
+    states = [entry["state"] for entry in as_recorded(path)["log"] if "act" in entry]
     across = Across(game.scenario, game.opponent.lineage, side=game.side)
     for offer, state in zip(game.script, states, strict=False):
         across.receive(offer)
         lower = state.get("offer_lower_ratio", state.get("offerLowerRatio"))
         assert (across.memory["lower"], across.memory["nash"]) == (lower, state["estimatedNashPoint"] or 0)
-
-
-def _moves(game: RecordedGame, tape) -> list[int]:
-    across = Across(game.scenario, game.opponent.lineage, side=game.side)
-    across.use_tape(tape, 0)
-    return [int(across.receive(offer)[0]) for offer, _ in zip(game.script, game.turns, strict=False)]
-
-
-def java_options(path: Path, count: int = 400_000):
-    """What the game's java.util.Random draws by nextInt for an option of each issue, again and again."""
-    bits, shape = _java_bits(record(path)["seed"]), read_game(path).scenario.shape
-    return np.array([_java_below(bits, shape[i % len(shape)]) for i in range(count)], np.float64)
-
-
-def record(path: Path) -> dict:
-    """The recording as it is written."""
-    return json.loads(gzip.decompress(path.read_bytes()))
-
-
-def _java_bits(seed: int) -> Iterator[int]:
-    state = (seed ^ 0x5DEECE66D) & (2**48 - 1)
-    while True:
-        state = (state * 0x5DEECE66D + 0xB) & (2**48 - 1)
-        yield state >> 17
-
-
-def _java_below(bits: Iterator[int], n: int) -> int:
-    if n & (n - 1) == 0:
-        return (n * next(bits)) >> 31
-    while (drawn := next(bits)) - drawn % n + n - 1 >= 2**31:
-        pass
-    return drawn % n
 
 
 # Importance
@@ -166,11 +86,8 @@ def test_reservation_ratio_is_the_reservation_value_where_the_median_ratio_is_a_
 @pytest.mark.parametrize("side", [0, 1])
 def test_it_opens_with_the_weightiest_options(lineage, side):
     scenario = load("laptop")
-    seat = AgentGG(lineage).seat(scenario, side, 1)
-    seat.start(ROW, np.uint64(0), np.zeros(1, np.uint64))
-    out = np.full(1, NOTHING, np.int32)
-    seat.reply(ROW, Negotiations(1, 40), out)
-    assert out[0] == scenario.utilities[side].argmax()
+    opening = Across(scenario, lineage, side=side).move()[0]
+    assert opening == scenario.utilities[side].argmax()
 
 
 @pytest.mark.parametrize("lineage", LINEAGES)
@@ -291,15 +208,6 @@ def test_an_unknown_lineage_is_refused():
 # Any scenario
 
 
-@st.composite
-def scenarios(draw):
-    shape = draw(st.lists(st.integers(1, 4), min_size=1, max_size=6))
-    figure = st.sampled_from([0.0, 0.25, 0.5, 1.0, 3.0])
-    evaluations = [draw(st.lists(figure, min_size=size, max_size=size)) for size in shape]
-    weights = draw(st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0]), min_size=len(shape), max_size=len(shape)))
-    return scenario_of(weights, *evaluations, reservation=draw(st.sampled_from([0.0, 0.3, 1.0])))
-
-
 @settings(max_examples=60)
 @given(
     scenario=scenarios(),
@@ -310,19 +218,14 @@ def scenarios(draw):
     seed=st.integers(0, 2**32),
 )
 def test_moves_are_legal_and_offers_reach_the_lower_limit(scenario, lineage, clock, rounds, opens, seed):
-    seat = AgentGG(lineage).seat(scenario, 0, 3)
-    rows = np.arange(3)
-    seat.start(rows, np.uint64(seed), np.arange(3, dtype=np.uint64))
-    partner = np.random.default_rng(seed)
-    negotiations, out = Negotiations(3, rounds, clock), np.zeros(3, np.int32)
-    for step in range(2 * rounds):
-        running = negotiations.running
-        if (step % 2 == 0) == opens:
-            seat.reply(running, negotiations, out)
-            _check_moves(out[running], seat, running, lineage)
-        else:
-            out[:] = partner.integers(0, scenario.size, 3)
-        negotiations.apply(running, out)
+    tables = Tables(AgentGG(lineage).seat(scenario, 0, 3), range(3), rounds, clock, key=seed)
+    for offers in np.random.default_rng(seed).integers(0, scenario.size, (rounds, 3)):
+        if not opens:
+            tables.hear(offers)
+        running = tables.negotiations.running
+        _check_moves(tables.move()[running], tables.seat, running, lineage)
+        if opens:
+            tables.hear(offers)
 
 
 def _check_moves(moves, seat, rows, lineage):
@@ -377,7 +280,7 @@ def literal_moves(domain, lineage, rounds, turn, size, chunk=100):
     for _ in range(size // chunk):
         across = _at_turn(domain, lineage, rounds, turn, chunk)
         draws = random.integers(0, np.resize(bounds, per_row), (chunk, per_row))
-        across.use_tape(draws.ravel().astype(np.float64), per_row)
+        across.use_tape(draws.ravel(), per_row)
         moves.append(across.receive(0))
     return np.concatenate(moves)
 

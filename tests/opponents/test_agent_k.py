@@ -1,14 +1,13 @@
-"""AgentK: recorded games, each rule by hand, and the exact search against the draws it stands for."""
+"""AgentK: each rule by hand, and the exact search against the draws it stands for."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from negzoo.engine import ACCEPT, Ending, Negotiations
+from negzoo.engine import ACCEPT, Ending
 from negzoo.engine.rng import NO_TAPE, STREAM, Draws
 from negzoo.errors import OpponentError
 from negzoo.opponents import LINEAGES, play, resolve
@@ -23,45 +22,16 @@ from negzoo.opponents.agent_k import (
     target_at,
 )
 from negzoo.opponents.kernel import own_side
-from negzoo.opponents.replay import read_game, replay
 from negzoo.opponents.scripted import Scripted
-from negzoo.scenario import Issue, Profile, Scenario, load
+from negzoo.scenario import load
+from tests.opponents.conftest import OVER, Tables, one_issue, scenarios
 
-GAMES = sorted((Path(__file__).parents[2] / "data" / "games").glob("*AgentK*.json.gz"))
 PAPER, GENIUS = range(len(LINEAGES))
-OVER = -9
-
-
-def one_issue(options, evaluations=None, weight=1.0, reservation=0.0):
-    """One issue with these options, worth their evaluation over the largest, times the weight."""
-    evaluations = tuple(map(float, evaluations or range(len(options))))
-    profiles = tuple(Profile(name, (weight,), (evaluations,), reservation) for name in "ab")
-    return Scenario("one issue", (Issue("issue", tuple(options)),), profiles)
 
 
 def answers(opponent, scenario, offers, games=1, opens=False):
     """int32 [games, turns]: its moves, with the second profile, to the same offers in each game; OVER after the end."""
-    negotiations, seat = Negotiations(games, len(offers)), opponent.seat(scenario, 1, games)
-    rows, moves = np.arange(games), np.zeros(games, np.int32)
-    seat.start(rows, np.full(games, 5, np.uint64), rows.astype(np.uint64))
-    for offer in offers:
-        for own_turn in (opens, not opens):
-            if own_turn:
-                seat.reply(negotiations.running, negotiations, moves)
-            else:
-                moves[:] = offer
-            negotiations.apply(negotiations.running, moves)
-    made = np.arange(2 * len(offers)) < negotiations.step[:, None]
-    return np.where(made, negotiations.moves, OVER)[:, 0 if opens else 1 :: 2]
-
-
-def test_there_are_recorded_games_of_both_lineages():
-    assert {path.name.partition("_")[0] for path in GAMES} == set(LINEAGES)
-
-
-@pytest.mark.parametrize("path", GAMES, ids=lambda path: path.name.removesuffix(".json.gz"))
-def test_makes_every_recorded_move_with_the_recorded_draws(path):
-    assert replay(read_game(path)) is None
+    return Tables(opponent.seat(scenario, 1, games), range(games), len(offers), key=5).play(offers, opens).T
 
 
 @pytest.mark.parametrize("lineage", [PAPER, GENIUS])
@@ -235,22 +205,8 @@ def test_the_search_ends_whatever_the_utilities(tape):
         assert search(Draws(stream[0], tape), own, target) in (0, 1)
 
 
-@st.composite
-def scenarios(draw):
-    """One to six issues of one to three options, with ties, worthless issues, sums above 1 and reservation values."""
-    shape = draw(st.lists(st.integers(1, 3), min_size=1, max_size=6))
-    issues = tuple(Issue(f"issue {i}", tuple(f"option {o}" for o in range(n))) for i, n in enumerate(shape))
-
-    def profile(name):
-        weights = tuple(draw(st.sampled_from([0.0, 0.1, 0.25, 0.3, 1e6])) for _ in shape)
-        evaluations = tuple(tuple(float(draw(st.integers(0, 4))) for _ in range(n)) for n in shape)
-        return Profile(name, weights, evaluations, draw(st.sampled_from([0.0, 0.2, 1.0])))
-
-    return Scenario("drawn", issues, (profile("a"), profile("b")))
-
-
 @given(
-    scenario=scenarios(),
+    scenario=scenarios(weights=(0.0, 0.1, 0.25, 0.3, 1e6)),
     lineage=st.sampled_from(LINEAGES),
     opens=st.booleans(),
     clock=st.sampled_from(["paper", "genius"]),

@@ -1,4 +1,4 @@
-"""HardHeaded: recorded games, its rules by hand, and whole games as its description reads in plain Python."""
+"""HardHeaded: recorded states, its rules by hand, and whole games as its description reads in plain Python."""
 
 import gzip
 import json
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from negzoo.engine import ACCEPT, CLOCKS, Negotiations
-from negzoo.engine.rng import NO_TAPE, uniform_at
+from negzoo.engine import ACCEPT, CLOCKS
+from negzoo.engine.rng import uniform_at
 from negzoo.errors import OpponentError
 from negzoo.opponents.base import LINEAGES
 from negzoo.opponents.hard_headed import (
@@ -26,25 +26,14 @@ from negzoo.opponents.hard_headed import (
     utility_levels,
     worth,
 )
-from negzoo.opponents.kernel import Minds
 from negzoo.opponents.registry import resolve
-from negzoo.opponents.replay import read_game, replay
-from negzoo.scenario import Issue, Profile, Scenario, load
-from negzoo.scenario.catalogue import data_folder
+from negzoo.opponents.replay import read_game
+from negzoo.scenario import load
+from tests.opponents.conftest import Tables, as_recorded, recorded_games, scenario_of
 
-GAMES = sorted((data_folder() / "games").glob("*_HardHeaded_*.json.gz"))
-ALIASED = [path for path in GAMES if path.name.startswith("genius_HardHeaded_IS_BT_")]
-EXACT = [path for path in GAMES if path not in ALIASED]
+EXACT = [path for path in recorded_games("HardHeaded") if not path.name.startswith("genius_HardHeaded_IS_BT_")]
 TABLES = Path(__file__).parents[3] / "shared" / "games" / "tables"
 DOMAINS = ("Grocery", "IS_BT_Acquisition", "ItexvsCypress", "Laptop", "thompson")
-
-
-def scenario_of(weights, *evaluations, reservation=0.0):
-    """A scenario whose two profiles both have these figures."""
-    options = [tuple(f"option {o}" for o in range(len(row))) for row in evaluations]
-    issues = [Issue(f"issue {i}", names) for i, names in enumerate(options)]
-    profiles = [Profile(name, tuple(weights), tuple(map(tuple, evaluations)), reservation) for name in "ab"]
-    return Scenario("made up", tuple(issues), tuple(profiles))
 
 
 def worth_in_percent(*percent, reservation=0.0):
@@ -52,72 +41,28 @@ def worth_in_percent(*percent, reservation=0.0):
     return scenario_of([1.0], percent, reservation=reservation)
 
 
-def seated(scenario, lineage="paper", tape=NO_TAPE):
+def seated(scenario, lineage="paper", tape=(), rounds=40, clock="paper"):
     """HardHeaded with profile 2 at one table; its draws come from the tape where there is one."""
-    seat = HardHeaded(lineage).seat(scenario, 1, 1)
-    seat.minds = Minds(*seat.minds[:3], np.array(tape, np.float64))
-    return seat
+    table = Tables(HardHeaded(lineage).seat(scenario, 1, 1), rounds=rounds, clock=clock)
+    if len(tape):
+        table.use_tape(tape)
+    return table
 
 
-class Table:
-    """A seat at one table, and a partner who makes the offers it is told to."""
-
-    def __init__(self, seat, rounds=40, clock="paper"):
-        self.seat = seat
-        self.negotiations = Negotiations(1, rounds, clock)
-        self.row, self.out = np.zeros(1, np.int64), np.zeros(1, np.int32)
-        seat.start(self.row, np.uint64(0), np.zeros(1, np.uint64))
-
-    def move(self):
-        """Its move."""
-        self.seat.reply(self.row, self.negotiations, self.out)
-        self.negotiations.apply(self.row, self.out)
-        return int(self.out[0])
-
-    def receive(self, offer):
-        """Its answer to an offer."""
-        self.negotiations.apply(self.row, np.array([offer], np.int32))
-        return self.move()
-
-    def play(self, offers, opens=False):
-        """Its moves against these offers, until it accepts one or time is up."""
-        made = [self.move()] if opens else []
-        while len(made) < self.negotiations.rounds and ACCEPT not in made and offers:
-            offer, *offers = offers
-            made.append(self.receive(offer))
-        return made
-
-    @property
-    def memory(self):
-        return self.seat.minds.memory[0]
-
-    @property
-    def model(self):
-        """The weights and counts of its model of the other side."""
-        notes, issues = self.seat.minds.notes[0], self.seat.own.slots.shape[1]
-        return notes[:issues].tolist(), notes[issues:].tolist()
+def model(table):
+    """The weights and counts of its model of the other side."""
+    notes, issues = table.seat.minds.notes[0], table.seat.own.slots.shape[1]
+    return notes[:issues].tolist(), notes[issues:].tolist()
 
 
-# Recorded games
-
-
-@pytest.mark.parametrize("path", EXACT, ids=lambda path: path.name)
-def test_every_recorded_move_and_draw_comes_again(path):
-    assert replay(read_game(path)) is None
-
-
-def test_departs_from_the_java_tree_where_the_tree_changed_a_queued_bid_and_not_before():
-    """The second refill of five picks 317, 365, 361, ...; Java's TreeMap had put 349 in the place of 361."""
-    (path,) = ALIASED
-    mismatch = replay(read_game(path))
-    assert (mismatch.turn, mismatch.recorded, mismatch.played, mismatch.draws) == (38, 349, 361, (7, 7))
+# Recorded states
 
 
 @pytest.mark.parametrize("path", EXACT, ids=lambda path: path.name)
 def test_demand_queue_and_least_offer_are_the_recorded_ones_to_the_last_bit(path):
-    game, log = read_game(path), json.loads(gzip.decompress(path.read_bytes()))["log"]
+    game, log = read_game(path), as_recorded(path)["log"]
     lineage = game.opponent.lineage
-    table = Table(seated(game.scenario, lineage, game.tape), clock=lineage)
+    table = seated(game.scenario, lineage, game.tape, clock=lineage)
     for offer, entry in zip(game.script.tolist(), log, strict=False):
         t = table.negotiations.time(0)
         table.receive(offer)
@@ -172,22 +117,22 @@ def test_utility_levels_hold_the_first_outcome_of_each_utility():
 
 
 def test_paper_comes_down_one_outcome_per_utility_and_repeats_itself_below_its_demand():
-    table = Table(seated(worth_in_percent(100, 99, 99, 98.5, 50), tape=[2, 0]))
-    assert table.play([4] * 7) == [0, 1, 3, 3, 0, 1, 3]
+    table = seated(worth_in_percent(100, 99, 99, 98.5, 50), tape=[2, 0])
+    assert table.answers([4] * 7) == [0, 1, 3, 3, 0, 1, 3]
     assert table.seat.minds.streams["count"][0] == 2
 
 
 def test_genius_comes_down_all_outcomes_and_offers_near_ones_from_the_lowest_up():
-    table = Table(seated(worth_in_percent(100, 99, 99, 98.5, 50), "genius", tape=[0.999, 0.0]))
-    assert table.play([4] * 10) == [0, 3, 2, 1, 3, 2, 3, 3, 0, 3]
+    table = seated(worth_in_percent(100, 99, 99, 98.5, 50), "genius", tape=[0.999, 0.0])
+    assert table.answers([4] * 10) == [0, 3, 2, 1, 3, 2, 3, 3, 0, 3]
     assert table.seat.minds.streams["count"][0] == 2
 
 
 @pytest.mark.parametrize("lineage", LINEAGES)
 def test_opening_it_offers_the_same(lineage):
     scenario = worth_in_percent(100, 99, 99, 98.5, 50)
-    opening = Table(seated(scenario, lineage, tape=[0])).play([4] * 6, opens=True)
-    assert opening[:6] == Table(seated(scenario, lineage, tape=[0])).play([4] * 6)
+    opening = seated(scenario, lineage, tape=[0]).answers([4] * 6, opens=True)
+    assert opening[:6] == seated(scenario, lineage, tape=[0]).answers([4] * 6)
 
 
 @pytest.mark.parametrize(
@@ -205,36 +150,29 @@ def test_candidates_are_within_one_hundredth_of_the_first_and_not_below_the_dema
 
 def test_a_rung_exactly_at_the_demand_is_offered():
     second = demand(hard_headed_side(worth_in_percent(100, 0), 1, "paper"), 3 / 80)
-    table = Table(seated(scenario_of([1.0], [1.0, second, 0.3])))
-    assert table.play([2, 2]) == [0, 1]
+    table = seated(scenario_of([1.0], [1.0, second, 0.3]))
+    assert table.answers([2, 2]) == [0, 1]
 
 
 def test_the_best_received_offer_goes_first_at_a_refill():
-    table = Table(seated(worth_in_percent(100, 98, 96, 50), tape=[3]))
-    assert table.play([1] + [3] * 6) == [0, 1, 1, 2, 1, 2, 1]
+    table = seated(worth_in_percent(100, 98, 96, 50), tape=[3])
+    assert table.answers([1] + [3] * 6) == [0, 1, 1, 2, 1, 2, 1]
 
 
 def test_genius_compares_the_best_received_offer_by_its_key():
-    table = Table(seated(worth_in_percent(100, 99.5, 99.5, 50), "genius"))
-    assert table.play([1, 3, 3, 3]) == [0, 1, 2, 1]
+    table = seated(worth_in_percent(100, 99.5, 99.5, 50), "genius")
+    assert table.answers([1, 3, 3, 3]) == [0, 1, 2, 1]
 
 
 def test_of_equally_good_received_offers_the_first_one_counts():
-    table = Table(seated(worth_in_percent(100, 99.9, 99.8, 98, 98, 96, 50)))
-    assert table.play([4, 3] + [6] * 4) == [0, 1, 2, 3, 4, 5]
+    table = seated(worth_in_percent(100, 99.9, 99.8, 98, 98, 96, 50))
+    assert table.answers([4, 3] + [6] * 4) == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("lineage", LINEAGES)
 def test_any_earlier_offer_is_repeated_with_the_same_probability(lineage):
     seat = HardHeaded(lineage).seat(worth_in_percent(100, 98, 50), 1, 4000)
-    rows, out = np.arange(4000), np.zeros(4000, np.int32)
-    negotiations = Negotiations(4000, 40, lineage)
-    seat.start(rows, np.uint64(3), rows.astype(np.uint64))
-    for _ in range(4):
-        negotiations.apply(rows, np.full(4000, 2, np.int32))
-        seat.reply(rows, negotiations, out)
-        negotiations.apply(rows, out)
-    third, fourth = negotiations.moves[:, 5], negotiations.moves[:, 7]
+    _, _, third, fourth = Tables(seat, range(4000), clock=lineage, key=3).play([2] * 4)
     assert abs((third == 0).mean() - 1 / 2) < 4 * np.sqrt(1 / 4 / 4000)
     assert set(fourth[third == 0].tolist()) == {1}  # one rung below the last offer
     repeated = fourth[third == 1]  # one of the offers 0, 1, 1
@@ -267,21 +205,21 @@ def test_genius_knows_utilities_clipped_at_1():
 
 @pytest.mark.parametrize("lineage", LINEAGES)
 def test_accepts_what_is_worth_as_much_as_the_offer_it_would_make(lineage):
-    table = Table(seated(worth_in_percent(100, 98, 50, 98), lineage))
-    assert table.play([2, 3]) == [0, ACCEPT]
-    assert Table(seated(worth_in_percent(100, 98, 50), lineage)).receive(0) == ACCEPT
+    table = seated(worth_in_percent(100, 98, 50, 98), lineage)
+    assert table.answers([2, 3]) == [0, ACCEPT]
+    assert seated(worth_in_percent(100, 98, 50), lineage).receive(0) == ACCEPT
 
 
 def test_accepts_what_is_worth_more_than_its_least_offer_though_less_than_the_next():
     scenario = worth_in_percent(100, 99, 98.7, 98.6, 98.5, 50)
-    table = Table(seated(scenario, "genius"))
-    assert table.play([5, 5, 5, 3]) == [0, 4, 3, ACCEPT]  # next would be outcome 2, worth 98.7
-    assert Table(seated(scenario, "genius")).play([5, 5, 5, 4]) == [0, 4, 3, 2]  # no more than the least
+    table = seated(scenario, "genius")
+    assert table.answers([5, 5, 5, 3]) == [0, 4, 3, ACCEPT]  # next would be outcome 2, worth 98.7
+    assert seated(scenario, "genius").answers([5, 5, 5, 4]) == [0, 4, 3, 2]  # no more than the least
 
 
 def test_genius_compares_the_least_offer_by_key_and_keeps_its_utility():
-    table = Table(seated(scenario_of([1.0], [1.0, 0.98 + 1e-9, 0.98, 0.5]), "genius"))
-    assert table.play([3, 3, 3]) == [0, 2, 1]
+    table = seated(scenario_of([1.0], [1.0, 0.98 + 1e-9, 0.98, 0.5]), "genius")
+    assert table.answers([3, 3, 3]) == [0, 2, 1]
     assert table.memory["least_offered"] == 0.98 + 1e-9
 
 
@@ -291,19 +229,19 @@ TWO_BY_TWO = scenario_of([0.7, 0.3], [2, 1], [2, 1])
 
 
 def test_paper_counts_every_offer_and_raises_the_weights_of_issues_that_changed():
-    table = Table(seated(TWO_BY_TWO))
-    table.play([2])
-    assert table.model == ([0.5, 0.5], [1, 2, 2, 1])
-    table.play([3])
-    assert table.model == ([0.5 / 1.1, 0.6 / 1.1], [1, 3, 2, 2])
+    table = seated(TWO_BY_TWO)
+    table.answers([2])
+    assert model(table) == ([0.5, 0.5], [1, 2, 2, 1])
+    table.answers([3])
+    assert model(table) == ([0.5 / 1.1, 0.6 / 1.1], [1, 3, 2, 2])
 
 
 def test_genius_ignores_the_first_offer_and_raises_the_weights_of_issues_that_did_not_change():
-    table = Table(seated(TWO_BY_TWO, "genius"))
-    table.play([2])
-    assert table.model == ([0.5, 0.5], [1, 1, 1, 1])
-    table.play([3])
-    weights, counts = table.model
+    table = seated(TWO_BY_TWO, "genius")
+    table.answers([2])
+    assert model(table) == ([0.5, 0.5], [1, 1, 1, 1])
+    table.answers([3])
+    weights, counts = model(table)
     assert counts == [1, 2, 1, 2]
     assert weights == pytest.approx([0.5453529, 0.4546472], abs=1e-6)
 
@@ -504,17 +442,17 @@ def test_plays_as_its_description_reads(scenario, lineage, clock, opens, rounds,
     """Against offers drawn from the share `good` of outcomes that is worst for it."""
     worst = np.argsort(scenario.raw_utilities[1], kind="stable")[: max(1, int(good * scenario.size))]
     script = np.random.default_rng(seed).choice(worst, rounds).tolist()
-    table = Table(seated(scenario, lineage), rounds, clock)
-    described = Table(Description(scenario, 1, lineage), rounds, clock)
-    assert table.play(script, opens) == described.play(script, opens)
+    table = seated(scenario, lineage, rounds=rounds, clock=clock)
+    described = Tables(Description(scenario, 1, lineage), rounds=rounds, clock=clock)
+    assert table.answers(script, opens) == described.answers(script, opens)
 
 
 @pytest.mark.parametrize("lineage", LINEAGES)
 def test_nothing_survives_from_one_negotiation_to_the_next(lineage):
-    seat = seated(load("IS_BT_Acquisition"), lineage)
-    first = Table(seat).play(list(range(40)))
-    Table(seat).play([5, 9, 200, 31, 7])
-    assert Table(seat).play(list(range(40))) == first
+    seat = HardHeaded(lineage).seat(load("IS_BT_Acquisition"), 1, 1)
+    first = Tables(seat).answers(range(40))
+    Tables(seat).answers([5, 9, 200, 31, 7])
+    assert Tables(seat).answers(range(40)) == first
 
 
 # Its name

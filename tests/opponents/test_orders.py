@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from negzoo.opponents.orders import at_least, genius_order, nearest, stable_order
 from negzoo.scenario import Issue, Profile, Scenario, load
+from tests.opponents.conftest import one_issue
 
 TABLES = Path(__file__).parents[3] / "shared" / "games" / "tables"
 DOMAINS = ("Grocery", "IS_BT_Acquisition", "ItexvsCypress", "Laptop", "thompson")
@@ -23,11 +24,6 @@ targets = st.one_of(st.integers(-1, 9).map(lambda eighth: eighth / 8), st.floats
 
 def best_first(utility):
     return np.sort(utility)[::-1].copy()
-
-
-def one_issue(*options, evaluations):
-    profiles = tuple(Profile(name, (1.0,), (evaluations,)) for name in "ab")
-    return Scenario("one issue", (Issue("issue", options),), profiles)
 
 
 @pytest.mark.skipif(not TABLES.is_dir(), reason="the recorded orders are not here")
@@ -44,7 +40,7 @@ def test_genius_order_is_the_recorded_one(domain, side):
 
 def test_genius_breaks_ties_by_the_hash_of_the_option_names():
     # java.lang.String.hashCode: "a" 97, "b" 98, "c" 99; equal utilities shift all three alike.
-    assert genius_order(one_issue("c", "a", "b", evaluations=(1, 1, 1)), np.ones(3)).tolist() == [1, 2, 0]
+    assert genius_order(one_issue("cab", (1, 1, 1)), np.ones(3)).tolist() == [1, 2, 0]
 
 
 def test_genius_hashes_names_as_java_does():
@@ -53,7 +49,7 @@ def test_genius_hashes_names_as_java_does():
     one, minus_one = 0x3FF00000, 0xBFF00000
     hashes = [31 * (31 * (31 + name) + one) + minus_one for name in names.values()]
     signed = [(value + 2**31) % 2**32 - 2**31 for value in hashes]
-    scenario = one_issue(*names, evaluations=(1, 1, 1, 1))
+    scenario = one_issue(names, (1, 1, 1, 1))
     assert genius_order(scenario, np.ones(4)).tolist() == np.argsort(signed, kind="stable").tolist()
 
 

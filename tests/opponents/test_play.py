@@ -5,11 +5,11 @@ from dataclasses import MISSING, fields, is_dataclass, replace
 import numpy as np
 import pytest
 
-from negzoo.engine import ACCEPT, Ending, Negotiations
-from negzoo.engine.rng import derive_key
+from negzoo.engine import ACCEPT, Ending
 from negzoo.errors import SettingsError
 from negzoo.opponents import LINEAGES, TimeDependent, play, registry, resolve
 from negzoo.scenario import Issue, Profile, Scenario, load
+from tests.opponents.conftest import Tables
 
 LAPTOP, GROCERY = load("laptop"), load("grocery")
 HARDLINER, ACCEPT_FIRST, RANDOM, LINEAR = map(resolve, ("Hardliner", "AcceptFirst", "Random", "Linear"))
@@ -20,7 +20,6 @@ PRICE = Scenario(
     (Profile("buyer", (1.0,), ((4, 3, 0),)), Profile("seller", (1.0,), ((0, 1, 2),))),
 )
 LOW, MIDDLE, HIGH = range(3)
-ENDED = -9
 
 
 # Games and their utilities
@@ -109,6 +108,7 @@ OPPONENTS = [
     if complete(entry) or name in REQUIRED
     for lineage in (LINEAGES if "lineage" in entry.parameters else ("paper",))
 ]
+OPPONENTS += [pytest.param(resolve(text), id=text) for text in ("Linear(noise=0.05)", "TitForTat1(noise=0.05)")]
 every_opponent = pytest.mark.parametrize("opponent", OPPONENTS)
 either_seat = pytest.mark.parametrize("seat", [0, 1])
 
@@ -181,18 +181,9 @@ def test_tables_do_not_see_each_other(opponent):
 
 
 def moves_at(seat, opens, indices, rounds=12):
-    """int32 [rounds, tables]: a seat's moves in new negotiations, ENDED behind their ends.
+    """int32 [rounds, tables]: a seat's moves in new negotiations, OVER behind their ends.
 
     The partner at the table of negotiation i makes the offers of column i of a random script.
     """
-    rows, negotiations = np.arange(len(indices)), Negotiations(len(indices), rounds)
-    seat.start(rows, derive_key(0, 1), np.array(indices, np.uint64))
-    script = np.random.default_rng(1).integers(0, LAPTOP.size, (rounds, 10))[:, list(indices)].astype(np.int32)
-    played = np.full((rounds, len(indices)), ENDED, np.int32)
-    for step in range(2 * rounds):
-        running, moves = negotiations.running, script[step // 2]
-        if (step % 2 == 0) == opens:
-            moves = played[step // 2]
-            seat.reply(running, negotiations, moves)
-        negotiations.apply(running, moves)
-    return played
+    script = np.random.default_rng(1).integers(0, LAPTOP.size, (rounds, 10))[:, list(indices)]
+    return Tables(seat, indices, rounds).play(script, opens)

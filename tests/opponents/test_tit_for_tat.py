@@ -1,62 +1,25 @@
-"""Tit-for-tat: recorded games, each rule by hand, and drawn games against the rules written out again."""
+"""Tit-for-tat: each rule by hand, noise, and drawn games against the rules written out again."""
 
 import math
-from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from negzoo.engine import ACCEPT, Ending, Negotiations
+from negzoo.engine import ACCEPT, Ending
 from negzoo.errors import OpponentError
 from negzoo.opponents import LINEAGES, play, resolve
 from negzoo.opponents.kernel import own_side
 from negzoo.opponents.orders import at_least, nearest
-from negzoo.opponents.replay import read_game, replay
 from negzoo.opponents.scripted import Scripted
 from negzoo.opponents.tit_for_tat import TitForTat
 from negzoo.scenario import Issue, Profile, Scenario, load
-
-GAMES = sorted((Path(__file__).parents[2] / "data" / "games").glob("*TitForTat*.json.gz"))
-ROW = np.zeros(1, np.int64)
-
-
-def ladder(steps=10, reservation=0.0):
-    """One issue, where option k is worth k / steps to the second profile."""
-    evaluations = tuple(map(float, range(steps + 1)))
-    own = Profile("own", (1.0,), (evaluations,), reservation)
-    other = Profile("other", (1.0,), (evaluations[::-1],))
-    return Scenario("ladder", (Issue("rung", tuple(f"rung {k}" for k in range(steps + 1))),), (other, own))
+from tests.opponents.conftest import Tables, ladder, scenarios
 
 
 def replies(opponent, scenario, offers, opens=False):
     """What it answers, with the second profile, to one offer after the other, until it accepts."""
-    negotiations, seat = Negotiations(1, len(offers)), opponent.seat(scenario, 1, 1)
-    move = np.zeros(1, np.int32)
-    seat.start(ROW, np.zeros(1, np.uint64), np.zeros(1, np.uint64))
-    answers = []
-    for offer in offers:
-        scripted = np.array([offer], np.int32)
-        if not opens:
-            negotiations.apply(ROW, scripted)
-        seat.reply(ROW, negotiations, move)
-        negotiations.apply(ROW, move)
-        answers.append(int(move[0]))
-        if answers[-1] == ACCEPT:
-            break
-        if opens:
-            negotiations.apply(ROW, scripted)
-    return answers
-
-
-def test_there_are_recorded_games_of_both_lineages():
-    assert {path.name.partition("_")[0] for path in GAMES} == set(LINEAGES)
-
-
-@pytest.mark.parametrize("path", GAMES, ids=lambda path: path.name.removesuffix(".json.gz"))
-def test_makes_every_recorded_move(path):
-    assert replay(read_game(path)) is None
+    return Tables(opponent.seat(scenario, 1, 1), rounds=len(offers)).answers(offers, opens)
 
 
 @pytest.mark.parametrize("lineage", LINEAGES)
@@ -136,20 +99,6 @@ def in_words(opponent, own, received, mine):
     if received and values[-1] >= own.utility[planned] and (values[-1] > own.reservation or not paper):
         return ACCEPT
     return int(planned)
-
-
-@st.composite
-def scenarios(draw):
-    """One to six issues of one to three options, with ties, worthless issues and reservation values."""
-    shape = draw(st.lists(st.integers(1, 3), min_size=1, max_size=6))
-    issues = tuple(Issue(f"issue {i}", tuple(f"option {o}" for o in range(n))) for i, n in enumerate(shape))
-
-    def profile(name):
-        weights = tuple(draw(st.sampled_from([0.0, 0.1, 0.25, 0.3])) for _ in shape)
-        evaluations = tuple(tuple(float(draw(st.integers(0, 4))) for _ in range(n)) for n in shape)
-        return Profile(name, weights, evaluations, draw(st.sampled_from([0.0, 0.2, 1.0])))
-
-    return Scenario("drawn", issues, (profile("a"), profile("b")))
 
 
 @given(

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from negzoo.bench import TURNS, Speed, machine, speed
+from negzoo.bench.measure import Speed, machine
+from negzoo.bench.opponents import TURNS, speed
 from negzoo.engine.rng import derive_key
 from negzoo.opponents import Opponent, Seat
 from negzoo.scenario import load

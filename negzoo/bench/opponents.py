@@ -5,17 +5,12 @@ opponent replies, the reply is made, and where that ends a negotiation, the next
 is measured; the learner's decisions are not. They are uniformly random offers, drawn beforehand.
 """
 
-import os
-import platform
 import time
-from dataclasses import dataclass
-from pathlib import Path
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from negzoo import __version__
+from negzoo.bench.measure import Speed
 from negzoo.engine import Ending, Negotiations
 from negzoo.engine.rng import derive_key
 from negzoo.opponents import Opponent, Seat
@@ -24,30 +19,6 @@ from negzoo.scenario import Scenario
 ROUNDS = 40
 TURNS = 2 * ROUNDS
 """Learner steps at each table in one repeat: two negotiations, if they last to the deadline."""
-
-
-@dataclass(frozen=True)
-class Speed:
-    """How fast one opponent played in one domain.
-
-    Attributes:
-        domain, opponent: which.
-        rates: learner steps per second, one figure per repeat.
-    """
-
-    domain: str
-    opponent: str
-    rates: tuple[float, ...]
-
-    @property
-    def median(self) -> float:
-        return float(np.median(self.rates))
-
-    @property
-    def quartiles(self) -> tuple[float, float]:
-        """The first and the third: half of the repeats lie between."""
-        low, high = np.quantile(self.rates, (0.25, 0.75)).tolist()
-        return low, high
 
 
 def speed(
@@ -79,24 +50,3 @@ def _seconds(seat: Seat, offers: NDArray[np.int32], seed: int) -> float:
             negotiations.start(ended)
             seat.start(ended, keys[ended], indices[ended])
     return time.perf_counter() - began
-
-
-def machine() -> dict[str, str]:
-    """What was measured on, and with what."""
-    return {
-        "processor": _processor(),
-        "cores": str(os.cpu_count() or 1),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "negzoo": __version__,
-    }
-
-
-def _processor() -> str:
-    """The processor's name, where the system tells it."""
-    told = Path("/proc/cpuinfo")
-    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or "unknown"

@@ -1,0 +1,1 @@
+"""How fast negzoo is on this machine: each figure a median over repeats of one run."""
