@@ -95,7 +95,7 @@ def run(
     made = _plan(file, domains, models, scale)
     league_run = Run.under(made, out_folder)
     league_run.prepare()
-    with show_progress(made, league_run.results) as progress:
+    with league_run.locked(), show_progress(made, league_run.results) as progress:
         outcome = run_plan(league_run, workers, progress, log_training)
     table = league_table(made, outcome.results)
     _save(league_run.folder, table)

@@ -7,9 +7,12 @@ runs/<name>-<id>/
   table.md, results.json
 """
 
+import fcntl
 import os
 import platform
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -48,6 +51,22 @@ class Run:
             write_json(self.folder / "run.json", _circumstances())
         except (OSError, NegzooError) as error:
             raise LeagueError(f"{self.folder}: cannot be written ({error}); choose another folder with --out") from None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out of the folder while the block runs.
+
+        Raises:
+            LeagueError: another process is in it.
+        """
+        with (self.folder / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise LeagueError(
+                    f"{self.folder}: another process is running this league; wait for it, or choose another --out"
+                ) from None
+            yield
 
     def cell_folder(self, cell_id: str) -> Path:
         """Where a cell leaves its files."""

@@ -73,13 +73,14 @@ def test_logging_the_training_changes_nothing_and_misses_nothing(cells, tmp_path
     models = cells("pretrain", trainer)[:1]
     quiet, logged = (job_of(models, tmp_path / name, log=log) for name, log in (("q", None), ("l", tmp_path / "log")))
     carry_out(quiet)
-    (steps,) = {carry_out(logged)[-1]}
+    *_, steps = carried_out = carry_out(logged)
     assert digests(logged) == digests(quiet)
     with open_trajectories(tmp_path / "log") as log:
         assert {(game.stage, game.model, game.learner) for game in log} == {("train", models[0].id, 0)}
         assert {game.players[1] for game in log} == {"Boulware2", "Linear"}
         moves = sum(np.count_nonzero(game.steps["actor"] == 0) for game in log)
-        assert 0.8 * steps < moves <= 1.05 * steps
+    unfinished, cut = 4 * 40, 4 * len(carried_out)  # in each environment, of 40 moves at most and at each update
+    assert steps - unfinished <= moves <= steps + cut
 
 
 def test_a_stopped_job_goes_on_to_the_same_bits(cells, tmp_path):

@@ -14,7 +14,7 @@ from negzoo.engine.clock import time_at
 from negzoo.engine.rng import Draws
 from negzoo.errors import OpponentError
 from negzoo.opponents.atlas3 import Atlas3, game_value
-from negzoo.opponents.atlas3_search import STEPS, Searcher, annealed, any_least, traded_off
+from negzoo.opponents.atlas3_search import STEPS, Searcher, annealed, any_least, searched, traded_off
 from negzoo.opponents.base import LINEAGES
 from negzoo.opponents.kernel import Minds
 from negzoo.opponents.registry import resolve
@@ -35,6 +35,17 @@ def scenario_of(weights, *evaluations, reservation=0.0):
 def ladder(reservation=0.0):
     """One issue of 101 options: outcome k is worth k / 100."""
     return scenario_of([1.0], range(101), reservation=reservation)
+
+
+def searcher_on(scenario, side, lineage="genius", tape=()):
+    """A search that draws from a stream of its own, and what it knows."""
+    seat = Atlas3(lineage).seat(scenario, side, 1)
+    seat.start(np.zeros(1, np.int64), np.uint64(7), np.zeros(1, np.uint64))
+    minds, issues = seat.minds, len(scenario.issues)
+    minds.memory["first_max_bid"] = minds.memory["max_bid"]
+    counts = minds.notes[0, issues:].reshape(issues, -1)
+    draws = Draws(minds.streams[0], np.array(tape, np.float64))
+    return Searcher(minds.memory[0], minds.notes[0, :issues], counts, draws), seat.own
 
 
 class Table:
@@ -260,25 +271,30 @@ def test_lineage_genius_takes_the_option_that_it_receives_most_often_where_that_
 
 
 @pytest.mark.parametrize("lineage", LINEAGES)
-def test_the_trade_off_comes_to_all_outcomes_that_the_threshold_leaves_room_for(lineage):
-    searcher, own = searcher_on(scenario_of([0.5, 0.5], [4, 7, 10], [4, 7, 10]), 0, lineage)
-    searcher.memory["first_max_bid"] = searcher.memory["max_bid"]
-    traded = {traded_off(searcher, own, 0.69) for _ in range(300)}
-    assert traded == set(np.flatnonzero(own.utility >= 0.69).tolist())
-    assert {traded_off(searcher, own, 0.99) for _ in range(30)} == {8}
+@pytest.mark.parametrize("threshold", [0.5, 0.75, 0.8])
+def test_the_trade_off_comes_to_all_outcomes_that_the_threshold_leaves_room_for(lineage, threshold):
+    searcher, own = searcher_on(scenario_of([0.5, 0.5], [2, 3, 4], [2, 3, 4]), 0, lineage)
+    traded = {traded_off(searcher, own, threshold) for _ in range(400)}
+    assert traded == set(np.flatnonzero(own.utility >= threshold).tolist())
+
+
+def test_the_trade_off_counts_from_the_best_outcome_of_the_first_turn():
+    # Clipped at 1, outcomes 0 and 1 are both best. From 1 the first issue seems to cost 0.4, from 0 only 0.3.
+    searcher, own = searcher_on(scenario_of([1.0, 0.2], [10, 5], [10, 5]), 0)
+    for first, traded in ((1, {0, 1}), (0, {0, 1, 2, 3})):
+        searcher.memory["first_max_bid"] = first
+        assert {traded_off(searcher, own, 0.65) for _ in range(100)} == traded
+
+
+def test_lineage_paper_goes_back_to_the_base_if_the_trade_off_falls_short():
+    # Base 1; its neighbour by the rule is the last option. Trade: issue 0, option 2. No concession to option 3.
+    tape = [1, 0, 0, 2, 2, 2, 2, 0, 3, 3, 3, 3]
+    searcher, own = searcher_on(scenario_of([0.9], [100, 96, 90, 10]), 0, "paper", tape)
+    assert searched(searcher, own, 0.85) == 1
+    assert searcher.draws.stream["count"] == len(tape)
 
 
 # Annealing, and what stands for it
-
-
-def searcher_on(scenario, side, lineage="genius", tape=()):
-    """A search that draws from a stream of its own, and what it knows."""
-    seat = Atlas3(lineage).seat(scenario, side, 1)
-    seat.start(np.zeros(1, np.int64), np.uint64(7), np.zeros(1, np.uint64))
-    minds, issues = seat.minds, len(scenario.issues)
-    counts = minds.notes[0, issues:].reshape(issues, -1)
-    draws = Draws(minds.streams[0], np.array(tape, np.float64))
-    return Searcher(minds.memory[0], minds.notes[0, :issues], counts, draws), seat.own
 
 
 def least_reaching(utility, threshold):

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from negzoo.errors import OpponentError
-from negzoo.opponents import Offer, PythonOpponent, TimeDependent, register, registry, resolve
+from negzoo.opponents import LINEAGES, Offer, PythonOpponent, TimeDependent, TitForTat, register, registry, resolve
 
 
 @pytest.fixture
@@ -50,6 +52,33 @@ def test_the_lineage_asked_for_is_that_of_opponents_that_do_not_name_theirs():
     assert resolve("Linear", "genius") == TimeDependent(1.0, "genius")
     assert resolve('Linear(lineage="paper")', "genius") == TimeDependent(1.0, "paper")
     assert resolve("Hardliner", "genius") == resolve("Hardliner")
+
+
+lineages = st.sampled_from(LINEAGES)
+thousandths = st.integers(0, 5000).map(lambda number: number / 1000)
+
+
+@pytest.mark.parametrize(
+    ("opponent", "name"),
+    [
+        (TimeDependent(0.1, noise=0.005), "Boulware1(noise=0.005)"),
+        (TimeDependent(0.3, noise=0.005), "TimeDependent(e=0.3, noise=0.005)"),
+        (TimeDependent(0.3), "TimeDependent(e=0.3)"),
+        (TitForTat(2, noise=0.01), "TitForTat2(noise=0.01)"),
+        (TitForTat(3, noise=0.01), "TitForTat(gamma=3, noise=0.01)"),
+    ],
+)
+def test_a_name_tells_the_noise_and_can_be_read_back(opponent, name):
+    assert opponent.name == name
+    assert resolve(name) == opponent
+
+
+@given(
+    st.builds(TimeDependent, e=thousandths.filter(bool), lineage=lineages, noise=thousandths)
+    | st.builds(TitForTat, gamma=st.integers(1, 50), lineage=lineages, noise=thousandths)
+)
+def test_every_name_can_be_read_back(opponent):
+    assert resolve(opponent.name, opponent.lineage) == opponent
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,6 +125,50 @@ def test_plays_either_seat_and_either_profile_for_any_number_of_rounds(lineage, 
         for sides in ((0, 1), (1, 0)):
             games = play(load("laptop"), *players, games=20, rounds=rounds, sides=sides)
             assert set(games.negotiations.ending) <= {Ending.AGREEMENT, Ending.DEADLINE}
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+def test_without_noise_it_draws_nothing(lineage):
+    tables = Tables(TitForTat(2, lineage).seat(ladder(), 1, 3), range(3))
+    tables.play([1, 2, 3, 2, 1])
+    assert tables.draws.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+@pytest.mark.parametrize(("gamma", "opening"), [(1, [1000]), (2, [1000, 999])])
+def test_each_demand_takes_one_draw_that_moves_it_by_up_to_the_noise(gamma, opening, lineage):
+    """It demands what it asked for last, 5% less where a draw is 0, and 2.5% more where it is 3/4."""
+    tables = Tables(TitForTat(gamma, lineage, noise=0.05).seat(ladder(1000), 1, 1))
+    tables.use_tape([0.0, 0.0, 0.5, 0.75])
+    demanded = [opening[-1] - 50, opening[-1] - 100, opening[-1] - 100, opening[-1] - 75]
+    assert tables.answers([100] * (gamma + 4)) == pytest.approx([*opening, *demanded], abs=3)
+    assert tables.draws.tolist() == [4]
+
+
+@pytest.mark.parametrize("lineage", LINEAGES)
+def test_noise_is_spread_evenly_within_its_bounds(lineage):
+    """The other side gives 60% more, so 10/16 of the best is demanded."""
+    tables = Tables(TitForTat(1, lineage, noise=0.05).seat(ladder(1000), 1, 2000), range(2000))
+    opening, demanded = tables.play([100, 160])
+    assert set(opening.tolist()) == {1000}
+    assert np.abs(demanded - 625).max() <= 51
+    tenths = np.bincount(np.clip((demanded - 575) // 10, 0, 9), minlength=10)
+    assert ((tenths - 200) ** 2 / 200).sum() < 28  # chi-square, 9 degrees of freedom: 0.1 %
+
+
+def test_the_seed_decides_what_the_noise_is():
+    noisy, random = TitForTat(1, noise=0.1), Scripted("Random")
+    first, again, other = (
+        play(load("grocery"), noisy, random, games=5, seed=seed).negotiations.moves.tolist() for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize("noise", [-0.1, math.nan, math.inf, True, "0.1", None])
+def test_noise_is_a_number_of_at_least_0(noise):
+    with pytest.raises(OpponentError, match=r"^TitForTat: noise = .*: give a number of at least 0$"):
+        TitForTat(1, noise=noise)
 
 
 @pytest.mark.parametrize("gamma", [0, -1, 1.5, True, math.nan, "1"])
