@@ -51,3 +51,12 @@ def test_a_folder_that_cannot_be_written_is_told_with_a_way_out(tmp_path):
         Run.under(plan_of(tmp_path), tmp_path / "file").prepare()
     assert str(error.value).startswith(f"{tmp_path / 'file'}")
     assert str(error.value).endswith("choose another folder with --out")
+
+
+def test_a_folder_in_use_is_closed_to_others_until_it_is_free(tmp_path):
+    run = Run.under(plan_of(tmp_path), tmp_path / "runs")
+    run.prepare()
+    with run.locked(), pytest.raises(LeagueError, match="another process is running this league"), run.locked():
+        pass
+    with run.locked():
+        assert run.folder.is_dir()

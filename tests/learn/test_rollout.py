@@ -135,7 +135,7 @@ def test_what_has_no_probability_is_never_drawn(probability, key, number):
 
 
 @given(
-    arrays.arrays(np.float32, (2, 3, 4), elements=st.floats(0.01, 1, width=32)),
+    arrays.arrays(np.float32, (2, 3, 4), elements=st.floats(0.0625, 1, width=32)),
     st.tuples(words, words),
     st.integers(0, 10**9),
     st.integers(0, 2),

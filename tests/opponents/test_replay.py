@@ -43,7 +43,7 @@ def test_there_are_recorded_games_of_every_strategy_of_the_lineage(lineage):
 def test_other_draws_would_not_do(path):
     """So the moves of AgentGG do come from the draws."""
     game = read_game(path)
-    assert replay(replace(game, tape=np.roll(game.tape, 1))) is not None
+    assert replay(replace(game, tape=game.tape[::-1].copy())) is not None
 
 
 # Reading
@@ -123,12 +123,15 @@ def test_java_util_random_gives_the_recorded_draws():
     assert np.array_equal(drawn, game.tape)
 
 
-def test_java_util_random_of_seed_0():
-    """new Random(0).nextInt(n) is 60, 48, 29, 47 for n = 100 and 5, 1, 1 for n = 6 (its first draws are well known);
-    a power of two takes the high bits: 11, 3 for n = 16."""
+def test_java_util_random_by_hand():
+    """nextInt() of seed 0 gives -1155484576, -723955400, 1033096058: 31 bits are half of that, as unsigned numbers.
+
+    A power of two takes the high bits; of 2^30 + 1, the first two are turned down, as they lie beyond its last multiple.
+    """
+    first, second, third = (number % 2**32 for number in (-1155484576, -723955400, 1033096058))
     assert java_options(0, (100,), 4).tolist() == [60, 48, 29, 47]
-    assert java_options(42, (10,), 5).tolist() == [0, 3, 8, 4, 0]
-    assert java_options(0, (16,), 2).tolist() == [11, 3]
+    assert java_options(0, (100, 2**30), 2).tolist() == [first // 2 % 100, second // 4]
+    assert java_options(0, (2**30 + 1,), 1).tolist() == [third // 2]
 
 
 @pytest.mark.parametrize(
