@@ -126,7 +126,7 @@ def test_java_util_random_gives_the_recorded_draws():
 def test_java_util_random_by_hand():
     """nextInt() of seed 0 gives -1155484576, -723955400, 1033096058: 31 bits are half of that, as unsigned numbers.
 
-    A power of two takes the high bits; of 2^30 + 1, the first two are turned down, as they lie beyond its last multiple.
+    A power of two takes the high bits. For 2^30 + 1 the first two are turned down: they lie beyond its last multiple.
     """
     first, second, third = (number % 2**32 for number in (-1155484576, -723955400, 1033096058))
     assert java_options(0, (100,), 4).tolist() == [60, 48, 29, 47]
@@ -272,8 +272,8 @@ def test_the_other_profile_does_not_replay_the_game():
 
 def test_the_recorded_memory_is_where_the_strategy_begins():
     game = game_called("genius_Atlas3_thompson")
-    assert game.memory
-    assert replay(replace(game, memory={})) is not None
+    assert game.memory == {"max_bid": game.scenario.size - 1}
+    assert replay(replace(game, memory={"max_bid": 0})) is not None
 
 
 @dataclass(frozen=True)
