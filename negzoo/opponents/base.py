@@ -73,7 +73,7 @@ def with_noise(name: str, noise: float) -> str:
     """The name of a strategy that plays with noise, as the registry reads it."""
     if not noise:
         return name
-    return f"{name[:-1]}, noise={noise:g})" if name.endswith(")") else f"{name}(noise={noise:g})"
+    return f"{name[:-1]}, noise={noise!r})" if name.endswith(")") else f"{name}(noise={noise!r})"
 
 
 def check_number(what: str, value: object, low: float, *, above: bool = False) -> None:

@@ -9,6 +9,7 @@ they come from java.util.Random(seed), an option of each issue in turn, and are 
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from negzoo.engine import ACCEPT, NOTHING, Ending, Negotiations
-from negzoo.errors import OpponentError
+from negzoo.errors import NegzooError, OpponentError
 from negzoo.opponents.base import Opponent, Rows
 from negzoo.opponents.kernel import KernelSeat, Minds
 from negzoo.opponents.registry import resolve
@@ -69,9 +70,10 @@ def read_game(path: Path) -> RecordedGame:
         OpponentError: the file is missing or is not a recorded game.
     """
     try:
-        record = json.loads(gzip.decompress(path.read_bytes()))
-        return _game(record)
-    except (OSError, EOFError, ValueError, KeyError, TypeError, IndexError) as error:
+        return _game(json.loads(gzip.decompress(path.read_bytes())))
+    except NegzooError as error:
+        raise OpponentError(f"{path}: {error}") from None
+    except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise OpponentError(f"{path}: not a readable recorded game ({type(error).__name__}: {error})") from None
 
 
@@ -85,7 +87,17 @@ def _game(record: dict[str, Any]) -> RecordedGame:
     regenerated = record["lineage"] == "genius" and record["agent"] == "AgentGG" and not drawn.size
     tape = java_options(record["seed"], scenario.shape) if regenerated else drawn if drawn.size else np.zeros(1)
     opponent, side = resolve(agent, record["lineage"]), record["agent_side"] - 1
+    _check(side, script.size, len(turns), memory)
     return RecordedGame(opponent, scenario, side, script, tuple(turns), tape, not regenerated, memory)
+
+
+def _check(side: int, offers: int, turns: int, memory: dict[str, int]) -> None:
+    if side not in (0, 1):
+        raise OpponentError(f'"agent_side" is {side + 1}; it is 1 or 2')
+    if not 0 < turns <= offers:
+        raise OpponentError(f"{turns} turns but {offers} offers in the script; every turn answers an offer")
+    if unknown := set(memory) - {"max_bid"}:
+        raise OpponentError(f'"init" fixes {sorted(unknown)}; only max_bid is known')
 
 
 def java_options(seed: int, shape: tuple[int, ...], count: int = 400_000) -> NDArray[np.float64]:

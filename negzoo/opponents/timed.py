@@ -85,7 +85,7 @@ class TimeDependent(Opponent):
 
     @property
     def name(self) -> str:
-        return with_noise(NAMES.get(self.e, f"TimeDependent(e={self.e:g})"), self.noise)
+        return with_noise(NAMES.get(self.e, f"TimeDependent(e={self.e!r})"), self.noise)
 
     def seat(self, scenario: Scenario, side: int, size: int) -> KernelSeat:
         memory = np.array((1 / self.e, self.noise, LINEAGES.index(self.lineage)), MEMORY)

@@ -95,8 +95,9 @@ class TitForTat(Opponent):
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.gamma, bool) or not isinstance(self.gamma, int) or self.gamma < 1:
+        if isinstance(self.gamma, bool) or not isinstance(self.gamma, int | np.integer) or self.gamma < 1:
             raise OpponentError(f"TitForTat: gamma = {self.gamma!r} must be a whole number of at least 1")
+        object.__setattr__(self, "gamma", int(self.gamma))
         check_lineage(self.lineage)
         check_number("TitForTat: noise", self.noise, 0)
         object.__setattr__(self, "noise", float(self.noise))

@@ -302,6 +302,27 @@ def test_a_run_goes_on_until_there_are_as_many_steps_as_asked_for():
     assert list(training.run(90)) == []
 
 
+def test_schedules_run_from_the_first_update_to_the_last():
+    ppo = replace(TINY, learning_rate=0.4, learning_rate_end=0.0, entropy_coefficient=0.2, entropy_coefficient_end=0.1)
+    training = ManagerTraining(TOY, resolve("Linear"), SHORT, ppo, 0)
+    before, seen = 0, []
+    for steps in training.run(200):
+        (rate,) = {group["lr"] for group in training.learner.optim._optim.param_groups}
+        seen.append((rate, training.learner.ent_coef))
+        assert rate == pytest.approx(0.4 * (1 - before / 200))
+        before = steps
+    assert seen[0] == (0.4, 0.2)
+    assert 0.1 < seen[-1][1] < seen[0][1]
+
+
+@pytest.mark.xfail(raises=RuntimeError, reason="Tianshou normalises one advantage to NaN")
+def test_minibatches_of_one_turn_are_learned_from():
+    training = ManagerTraining(TOY, resolve("Linear"), SHORT, replace(TINY, minibatch=1), 0)
+    for _ in training.run(90):
+        pass
+    assert all(torch.isfinite(weight).all() for weight in training.weights_of().values())
+
+
 # Whom the learner meets
 
 

@@ -76,6 +76,37 @@ def test_every_hidden_layer_has_a_width(width):
         PPOSettings(hidden=(64, width))
 
 
+def test_at_least_one_hidden_layer_is_needed():
+    with pytest.raises(SettingsError, match=r"^hidden = \[\]: give at least one width$"):
+        PPOSettings(hidden=())
+
+
+@pytest.mark.parametrize(("horizon", "envs"), [(2048, 3), (4, 8), (100, 64)])
+def test_negotiations_side_by_side_share_the_horizon_evenly(horizon, envs):
+    with pytest.raises(SettingsError) as error:
+        PPOSettings(horizon=horizon, envs=envs)
+    assert str(error.value) == f"horizon = {horizon}: give a multiple of envs = {envs}"
+
+
+@pytest.mark.parametrize("name", ["learning_rate_end", "entropy_coefficient_end"])
+@pytest.mark.parametrize("value", [-1e-9, True, "0", float("nan"), float("inf")])
+def test_what_a_schedule_ends_at_may_be_0_but_not_less(name, value):
+    assert getattr(PPOSettings(**{name: 0.0}), name) == 0
+    with pytest.raises(SettingsError, match=f"^{name} = "):
+        PPOSettings(**{name: value})
+
+
+def test_schedules_are_linear_and_without_an_end_constant():
+    falling = PPOSettings(
+        learning_rate=0.4, learning_rate_end=0.0, entropy_coefficient=0.0, entropy_coefficient_end=0.2
+    )
+    assert [falling.learning_rate_at(share) for share in (0, 0.25, 1, 1.5)] == pytest.approx([0.4, 0.3, 0, 0])
+    assert [falling.entropy_coefficient_at(share) for share in (0, 0.5, 1)] == pytest.approx([0, 0.1, 0.2])
+    constant = PPOSettings()
+    assert [constant.learning_rate_at(share) for share in (0, 0.5, 1)] == [3e-4] * 3
+    assert constant.entropy_coefficient_at(0.5) == 0
+
+
 def test_widths_from_a_toml_list_become_a_tuple():
     assert with_overrides(PPOSettings(), {"hidden": [32, 16]}).hidden == (32, 16)
 

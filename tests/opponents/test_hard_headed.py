@@ -32,7 +32,7 @@ from negzoo.scenario import load
 from tests.opponents.conftest import Tables, as_recorded, recorded_games, scenario_of
 
 EXACT = [path for path in recorded_games("HardHeaded") if not path.name.startswith("genius_HardHeaded_IS_BT_")]
-TABLES = Path(__file__).parents[3] / "shared" / "games" / "tables"
+TABLES = Path(__file__).parent / "tables"
 DOMAINS = ("Grocery", "IS_BT_Acquisition", "ItexvsCypress", "Laptop", "thompson")
 
 
@@ -75,7 +75,6 @@ def test_demand_queue_and_least_offer_are_the_recorded_ones_to_the_last_bit(path
         assert table.memory["least_offered"] == least
 
 
-@pytest.mark.skipif(not TABLES.is_dir(), reason="the recorded bid lists are not here")
 @pytest.mark.parametrize(("domain", "side"), list(product(DOMAINS, (0, 1))))
 def test_bid_list_is_the_recorded_one_to_the_last_bit(domain, side):
     scenario = load(domain)

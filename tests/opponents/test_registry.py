@@ -81,7 +81,6 @@ def test_every_name_can_be_read_back(opponent):
     assert resolve(opponent.name, opponent.lineage) == opponent
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="a name gives six digits of a number")
 @pytest.mark.parametrize("opponent", [TimeDependent(1 / 3), TimeDependent(1.0, noise=1 / 3), TitForTat(1, noise=1 / 3)])
 def test_a_name_with_a_long_number_can_be_read_back(opponent):
     assert resolve(opponent.name) == opponent

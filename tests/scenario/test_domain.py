@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from negzoo.errors import ScenarioError
 from negzoo.scenario import MAX_OUTCOMES, Issue, Profile, Scenario, load
 
-ORDERS = Path(__file__).resolve().parents[3] / "shared" / "games" / "tables"
+ORDERS = Path(__file__).resolve().parents[1] / "opponents" / "tables"
 FILE_NAMES = {
     "Laptop": "laptop",
     "IS_BT_Acquisition": "is_bt_acquisition",
@@ -241,7 +241,6 @@ def test_laptop_has_the_recorded_utilities():
     assert laptop.utilities[1, laptop.index([1, 1, 0])] == 1
 
 
-@pytest.mark.skipif(not ORDERS.is_dir(), reason="the recorded outcome orders are not here")
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("domain", FILE_NAMES)
 def test_every_utility_equals_the_one_recorded_from_genius(domain, player):
