@@ -21,6 +21,7 @@ test-slow: $(STAMP)  ## run the tests that take longer
 
 lint: $(STAMP)  ## check the style and the types
 	$(BIN)/ruff check
+	$(BIN)/ruff format --check
 	$(BIN)/mypy --strict negzoo
 
 clean:  ## remove .venv and every cache

@@ -33,10 +33,6 @@ def tables(game=SHORT, seat=0, size=SIZE):
     return TianshouVectorEnv(NegotiationBatch(TOY, [POOL], np.zeros(size, np.int64), game, streams, seat))
 
 
-def some_actions(env, rng, count):
-    return np.stack([env.action_space[0].sample() for _ in range(count)]) if rng is None else rng
-
-
 @SEATS
 @ENCODINGS
 def test_it_plays_as_the_gymnasium_one(seat, encoding):
@@ -161,8 +157,7 @@ def test_tianshous_ppo_learns_on_it(seat, encoding):
             )
         )
         result = trainer.run()
-    assert result.training.update_step == 2
-    assert result.timing.update_time > 0
+    assert (result.train_step, result.update_step) == (64, 2)
     moved = copy_weights(ppo)
     assert not any(torch.equal(moved[name], start[name]) for name in start)
     assert all(value.isfinite().all() for value in moved.values())
