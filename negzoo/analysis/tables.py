@@ -24,7 +24,7 @@ TRIVIAL = {
 
 @dataclass(frozen=True)
 class Row:
-    """One opponent of a pool in one domain, or the mean over the pool.
+    """One opponent of a pool in one domain, or the mean over the whole pool.
 
     Attributes:
         domain, pool, opponent: which.
@@ -44,7 +44,7 @@ class Table:
 
     Attributes:
         title: of the league.
-        columns: in order; each learned column with the number of models behind it.
+        columns: in order, the learned ones first.
         rows: by domain and pool, each closed by its mean.
         note: what stands behind the figures.
     """
@@ -116,7 +116,7 @@ def trivial_utility(cell: Cell, script: str, opponent: Opponent) -> float:
 def _mean(rows: list[Row], columns: tuple[str, ...]) -> Row:
     def mean(column: str) -> float | None:
         values = [value for row in rows if (value := row.columns[column]) is not None]
-        return float(np.mean(values)) if values else None
+        return float(np.mean(values)) if len(values) == len(rows) else None
 
     return Row(rows[0].domain, rows[0].pool, MEAN, {column: mean(column) for column in columns})
 

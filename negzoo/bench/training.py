@@ -24,9 +24,10 @@ from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.trainer import OnPolicyTrainerParams
 
 from negzoo.engine.rng import derive_key
-from negzoo.envs import NegotiationSettings
+from negzoo.envs import Codec, NegotiationSettings
 from negzoo.envs.batch import NegotiationBatch, Streams
-from negzoo.learn.manager import ManagerTraining, seeded
+from negzoo.learn.generators import one_thread, seeded
+from negzoo.learn.manager import ManagerTraining
 from negzoo.learn.network import Interface
 from negzoo.learn.population import Learner, PopulationTraining
 from negzoo.learn.ppo import build_ppo
@@ -115,12 +116,8 @@ class Stopwatch:
 
 def measure(case: Case, path: str) -> Timing:
     """Measure one path in this process, on one thread."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         return _PATHS[path](case)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _manager(case: Case) -> Timing:
@@ -194,19 +191,9 @@ def _timing(
     minibatch = update.seconds / (learned * case.ppo.epochs / case.ppo.minibatch)
     shares = {"environment": environment.seconds / total, "update": update.seconds / total}
     shares["collect"] = 1 - sum(shares.values())
-    gflops = flops_per_minibatch(case) / minibatch / 1e9
-    return Timing(path, 1, tuple(laps), shares, minibatch * 1e6, gflops, _memory())
-
-
-def flops_per_minibatch(case: Case) -> float:
-    """Of one gradient step of one model."""
-    from negzoo.envs.codec import Codec
-
-    interface = Interface.of(Codec(case.scenario, case.game))
-    first = 2 * interface.length * case.ppo.hidden[0]
-    inner = 2 * sum(a * b for a, b in zip(case.ppo.hidden, case.ppo.hidden[1:], strict=False))
-    last = case.ppo.hidden[-1] * (interface.logits + 1)
-    return 2.0 * case.ppo.minibatch * (2 * first + 3 * (inner + last))
+    codec = Codec(case.scenario, case.game)
+    flops = case.ppo.gradient_step_flops(codec.length, Interface.of(codec).logits)
+    return Timing(path, 1, tuple(laps), shares, minibatch * 1e6, flops / minibatch / 1e9, _memory())
 
 
 def _memory() -> float:
@@ -245,13 +232,11 @@ def _worker(case: Case, barrier: Any, answers: Any) -> None:
 
 def peak_gflops(repeats: int = 9, size: int = 1024) -> float:
     """What torch.mm of two float32 matrices reaches on one thread, the median of some repeats."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     left, right = torch.ones(size, size), torch.ones(size, size)
     seconds = []
-    for _ in range(repeats + 1):
-        began = time.perf_counter()
-        torch.mm(left, right)
-        seconds.append(time.perf_counter() - began)
-    torch.set_num_threads(threads)
+    with one_thread():
+        for _ in range(repeats + 1):
+            began = time.perf_counter()
+            torch.mm(left, right)
+            seconds.append(time.perf_counter() - began)
     return 2 * size**3 / float(np.median(seconds[1:])) / 1e9

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Train learners on pools of opponents, as a league file says.")
 
-STEPS_PER_SECOND = 1200
-"""Learner steps per second and worker of the multi-agent manager on Laptop; larger domains are slower."""
-
 File = Annotated[Path, typer.Argument(metavar="FILE", help="League file, e.g. leagues/quick.toml.")]
 Domains = Annotated[
     list[str] | None,
@@ -42,6 +39,8 @@ def _plan(file: Path, domains: list[str] | None, models: int | None, scale: floa
 @app.command()
 def plan(file: File, domains: Domains = None, models: Models = None, scale: Scale = 1.0, as_json: Json = False) -> None:
     """Show what a league would train, without training it."""
+    from negzoo.league.estimate import estimated_seconds
+
     made = _plan(file, domains, models, scale)
     stages = {
         stage: [cell for cell in made.cells if cell.stage == stage] for stage in ("baseline", "pretrain", "finetune")
@@ -59,7 +58,7 @@ def plan(file: File, domains: Domains = None, models: Models = None, scale: Scal
             }
         )
         return
-    out.print(made.league.file.title or made.league.file.name, style="bold")
+    out.print(escape(made.league.file.title or made.league.file.name), style="bold")
     table = RichTable()
     for heading in ("stage", "models", "learner steps"):
         table.add_column(heading, justify="left" if heading == "stage" else "right")
@@ -70,8 +69,7 @@ def plan(file: File, domains: Domains = None, models: Models = None, scale: Scal
     out.print(table)
     cores = os.cpu_count() or 1
     out.print(f"Domains: {', '.join(scenario.name for scenario in made.league.scenarios)}")
-    estimate = _duration(made.steps / STEPS_PER_SECOND / cores)
-    out.print(f"About {estimate} on {cores} workers at {STEPS_PER_SECOND:,} learner steps a second each.")
+    out.print(f"About {_duration(estimated_seconds(made) / cores)} on {cores} workers (`negzoo bench train` measures).")
 
 
 @app.command()
@@ -81,7 +79,8 @@ def run(
     models: Models = None,
     scale: Scale = 1.0,
     out_folder: Annotated[Path, typer.Option("--out", help="Folder of runs.")] = Path("runs"),
-    workers: Annotated[int, typer.Option("--workers", help="Processes; default one per core.")] = os.cpu_count() or 1,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes; default one per core.")] = os.cpu_count()
+    or 1,
     log_training: Annotated[
         bool, typer.Option("--log-training", help="Log every negotiation of training too.")
     ] = False,
@@ -91,16 +90,18 @@ def run(
     from negzoo.cli.progress import show_progress
     from negzoo.league.run import Run
     from negzoo.league.runner import run_plan
+    from negzoo.learn.ppo import available_device
 
     made = _plan(file, domains, models, scale)
+    available_device(made.league.ppo.device)
     league_run = Run.under(made, out_folder)
-    league_run.prepare()
-    with league_run.locked(), show_progress(made, league_run.results) as progress:
-        outcome = run_plan(league_run, workers, progress, log_training)
-    table = league_table(made, outcome.results)
-    _save(league_run.folder, table)
+    with league_run.prepared():
+        with show_progress(made, league_run.results) as progress:
+            outcome = run_plan(league_run, workers, progress, log_training)
+        table = league_table(made, outcome.results)
+        _save(league_run.folder, table)
     _print_table(table)
-    out.print(f"Run folder: {league_run.folder}", soft_wrap=True)
+    out.print(f"Run folder: {escape(str(league_run.folder))}", soft_wrap=True)
     _report_failures(made, outcome)
 
 
@@ -117,7 +118,7 @@ def _print_table(table: "Table") -> None:
     for domain in dict.fromkeys(row.domain for row in table.rows):
         out.print(_domain_table(table, domain))
         out.print()
-    out.print(table.note)
+    out.print(escape(table.note))
 
 
 def _domain_table(table: "Table", domain: str) -> RichTable:
@@ -126,11 +127,11 @@ def _domain_table(table: "Table", domain: str) -> RichTable:
     shown = RichTable(padding=(0, 1, 0, 0), box=None, header_style="bold")
     shown.add_column(domain, no_wrap=True)
     for column in table.columns:
-        shown.add_column(column, justify="right", vertical="bottom")
+        shown.add_column(escape(column), justify="right", vertical="bottom", overflow="fold")
     for row in (row for row in table.rows if row.domain == domain):
         mean = row.opponent == MEAN
         figures = [figure(row.columns[column]) for column in table.columns]
-        shown.add_row(f"mean of {row.pool}" if mean else row.opponent, *figures, style="bold" if mean else None)
+        shown.add_row(escape(f"mean of {row.pool}" if mean else row.opponent), *figures, style="bold" if mean else None)
     return shown
 
 
@@ -138,7 +139,7 @@ def _report_failures(made: "Plan", outcome: "Outcome") -> None:
     if not outcome.failures:
         return
     for cell_id, reason in outcome.failures.items():
-        out.print(f"failed: {made.by_id[cell_id].label}: {reason}", soft_wrap=True)
+        out.print(escape(f"failed: {made.by_id[cell_id].label}: {reason}"), soft_wrap=True)
     raise typer.Exit(1)
 
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -42,11 +43,11 @@ class Tally:
         self.models += 1
 
     def note(self, message: str) -> None:
-        err.print(message, soft_wrap=True)
+        err.print(escape(message), soft_wrap=True)
 
     def failed(self, cell: Cell, reason: str) -> None:
         self._steps[cell.id] = cell.steps
-        err.print(f"failed: {cell.label}: {reason}", soft_wrap=True)
+        err.print(escape(f"failed: {cell.label}: {reason}"), soft_wrap=True)
 
     @property
     def steps(self) -> int:
@@ -77,10 +78,8 @@ class Lines(Tally):
     def finished(self, cell: Cell, result: CellResult) -> None:
         super().finished(cell, result)
         means = f"utility {result.mean_utility(list(result.scores)):.3f}"
-        err.print(
-            f"{self.models}/{self.of} {cell.label}: {means}, {result.steps:,} steps in {result.seconds:.0f} s",
-            soft_wrap=True,
-        )
+        trained = f"{result.steps:,} steps in {result.seconds:.0f} s"
+        err.print(escape(f"{self.models}/{self.of} {cell.label}: {means}, {trained}"), soft_wrap=True)
 
 
 class Bar(Tally):
@@ -108,7 +107,7 @@ class Bar(Tally):
 @contextmanager
 def show_progress(plan: Plan, results: dict[str, CellResult]) -> Iterator[Tally]:
     """What shows the progress of a run on this terminal."""
-    if not err.is_terminal:
+    if not err.is_terminal or err.is_dumb_terminal:
         yield Lines(plan, results)
         return
     columns = (
@@ -117,7 +116,7 @@ def show_progress(plan: Plan, results: dict[str, CellResult]) -> Iterator[Tally]
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[rate]}", markup=False),
     )
     with Progress(*columns, console=err, transient=True) as progress:
         yield Bar(plan, results, progress)

@@ -9,9 +9,13 @@ from numpy.typing import NDArray
 from negzoo.engine import Ending, Negotiations
 from negzoo.envs.codec import Codec, Mask
 from negzoo.envs.settings import NegotiationSettings
+from negzoo.errors import OpponentError
 from negzoo.opponents import Opponent, Seat
 from negzoo.opponents.base import Keys, Moves, Rows
 from negzoo.scenario import Scenario
+
+_MOST_OPENINGS = 1000
+"""So often in a row may an opponent end the negotiation at its opening."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,9 @@ class NegotiationBatch:
 
     def _open(self, rows: Rows) -> None:
         """Begin negotiations until the learner is to move in each, passing over those that the opening ends."""
-        while rows.size:
+        for _ in range(_MOST_OPENINGS):
+            if not rows.size:
+                return
             self.negotiations.start(rows)
             self.seat.start(rows, self.streams.keys[rows], self.indices[rows])
             if self.learner_seat == 0:
@@ -128,6 +134,10 @@ class NegotiationBatch:
             if rows.size and self.on_finish is not None:
                 self.on_finish(rows)
             self.indices[rows] += np.uint64(self.streams.stride)
+        who = self.opponent_names(rows)[0]
+        raise OpponentError(
+            f"{who} ended {_MOST_OPENINGS} negotiations in a row at the opening; nothing can be learned"
+        )
 
     def _reply(self, rows: Rows) -> None:
         self.seat.reply(rows, self.negotiations, self._moves)

@@ -64,6 +64,7 @@ class NegotiationSettings:
         reward = self.no_deal_reward
         if isinstance(reward, bool) or not isinstance(reward, int | float | np.number) or not np.isfinite(reward):
             raise SettingsError(f"no_deal_reward = {reward!r}: give a finite number")
+        object.__setattr__(self, "no_deal_reward", float(reward))
 
     @property
     def sides(self) -> tuple[int, int]:

@@ -4,7 +4,6 @@ A finished cell is a folder with `policy.safetensors`, `games.h5` (the negotiati
 `result.json`. One in training has `checkpoint.safetensors`.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -115,5 +114,5 @@ def read_result(folder: Path) -> CellResult | None:
         content = read_json(path)
         scores = {name: Score(**fields) for name, fields in content.pop("scores").items()}
         return CellResult(scores=scores, **content)
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise LeagueError(f"{path}: not a result ({error}); delete the folder {folder} to train it again") from None

@@ -85,7 +85,7 @@ class Cell:
             "scored_on": [opponent.identity for opponent in self.scored_on],
             "steps": self.steps,
             "candidates": list(self.candidates),
-            "game": asdict(self.game),
+            "game": {key: value for key, value in asdict(self.game).items() if key != "mask_in"},
             "ppo": ppo,
             "games": self.games,
             "trainer": self.trainer,

@@ -18,8 +18,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import TextIO
 
-from negzoo.errors import LeagueError, NegzooError
+from negzoo.errors import LeagueError
 from negzoo.files import write_json
 from negzoo.league.cells import CellResult, read_result
 from negzoo.league.plan import Cell, Plan
@@ -39,34 +40,34 @@ class Run:
         """The run of a plan under a folder of runs; the same plan has the same folder."""
         return cls(plan, out / f"{plan.league.file.name}-{plan.id}")
 
-    def prepare(self) -> None:
-        """Make the folder and note what is run, with what.
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """The folder made, what is run noted in it, and other processes kept out while the block runs.
 
         Raises:
-            LeagueError: the folder cannot be written.
+            LeagueError: the folder cannot be written, or another process is in it.
         """
         try:
             (self.folder / "cells").mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / "lock").open("w")
+        except OSError as error:
+            reason = error.strerror or error
+            raise LeagueError(
+                f"{self.folder}: cannot be written ({reason}); choose another folder with --out"
+            ) from None
+        with lock:
+            self._lock(lock)
             write_json(self.folder / "league.json", self.plan.league.file.model_dump(by_alias=True, mode="json"))
             write_json(self.folder / "run.json", _circumstances())
-        except (OSError, NegzooError) as error:
-            raise LeagueError(f"{self.folder}: cannot be written ({error}); choose another folder with --out") from None
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes out of the folder while the block runs.
-
-        Raises:
-            LeagueError: another process is in it.
-        """
-        with (self.folder / "lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise LeagueError(
-                    f"{self.folder}: another process is running this league; wait for it, or choose another --out"
-                ) from None
             yield
+
+    def _lock(self, file: TextIO) -> None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LeagueError(
+                f"{self.folder}: another process is running this league; wait for it, or choose another --out"
+            ) from None
 
     def cell_folder(self, cell_id: str) -> Path:
         """Where a cell leaves its files."""

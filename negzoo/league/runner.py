@@ -7,11 +7,13 @@ dies is reported and what it was doing is tried once more; Ctrl-C lets every wor
 import multiprocessing
 import os
 import signal
+import threading
 import traceback
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -73,7 +75,14 @@ def run_plan(run: Run, workers: int, progress: Progress, log_training: bool = Fa
 
 
 class _Workshop:
-    """The state of a run in progress."""
+    """The state of a run in progress.
+
+    Attributes:
+        waiting: cells that nobody has begun.
+        queue: jobs to hand out.
+        working: jobs that workers are at, as many as there are workers at most.
+        suspects: jobs that were worked at when a worker died; each is tried again alone.
+    """
 
     def __init__(
         self,
@@ -87,8 +96,9 @@ class _Workshop:
         self.run, self.workers, self.progress, self.log = run, workers, progress, log
         self.results, self.waiting = results, waiting
         self.failures: dict[str, str] = {}
+        self.queue: list[Job] = []
         self.working: dict[Future[None], Job] = {}
-        self.again: list[Job] = []
+        self.suspects: list[Job] = []
         self.deaths: Counter[str] = Counter()
         self.context = multiprocessing.get_context("spawn")
         self.stop = self.context.Event()
@@ -97,7 +107,7 @@ class _Workshop:
     def work(self) -> Outcome:
         executor = self._hire()
         try:
-            while self.waiting or self.working or self.again:
+            while self.waiting or self.queue or self.working or self.suspects:
                 executor = self._round(executor)
         except KeyboardInterrupt:
             self._wind_up()
@@ -124,10 +134,17 @@ class _Workshop:
         return executor
 
     def _hand_out(self, executor: ProcessPoolExecutor) -> None:
-        jobs, self.again = self.again, []
-        jobs += make_jobs(self._ready(), self.workers, self.log)
-        for job in jobs:
-            self.working[executor.submit(_run, job)] = job
+        """Give every free worker a job; a suspect only when all are free."""
+        self.queue += make_jobs(self._ready(), self.workers, self.log)
+        if self.suspects and not self.working:
+            self._give(executor, self.suspects)
+        while self.queue and not self.suspects and len(self.working) < self.workers:
+            self._give(executor, self.queue)
+
+    def _give(self, executor: ProcessPoolExecutor, jobs: list[Job]) -> None:
+        with _interrupts_ignored():  # by the processes that this may start, until they ignore them themselves
+            self.working[executor.submit(_run, jobs[0])] = jobs[0]
+        del jobs[0]
 
     def _ready(self) -> list[Task]:
         """Cells whose candidates are all done; a cell with a failed candidate fails as well."""
@@ -156,49 +173,63 @@ class _Workshop:
         if isinstance(error, BrokenProcessPool):
             raise error
         job = self.working.pop(future)
-        for task in job.tasks:
-            if error is None:
-                self._finish(task.cell)
-            else:
+        unfinished = self._finish(job)
+        for task in unfinished:
+            if error is not None:
                 trace = "".join(traceback.format_exception(error))
+                task.folder.mkdir(parents=True, exist_ok=True)
                 (task.folder / "error.txt").write_text(trace, encoding="utf-8")
-                self._fail(task.cell, f"{type(error).__name__}: {error}")
+            self._fail(task.cell, f"{type(error).__name__}: {error}" if error else "it left no result")
 
     def _mourn(self) -> None:
-        """A worker has died, and with it the others: what they did is tried again, once."""
+        """A worker has died, and the others are stopped with it: each of their jobs is tried once more, alone."""
         jobs, self.working = list(self.working.values()), {}
         for job in jobs:
+            unfinished = self._finish(job)
+            if not unfinished:
+                continue
             self.deaths[job.cells[0].id] += 1
             if self.deaths[job.cells[0].id] <= _RETRIES:
-                self.progress.note(f"a worker died at {job.label}; trying again from the last checkpoint")
-                tasks = [task for task in job.tasks if self.run.result(task.cell) is None]
-                for task in job.tasks:
-                    if task not in tasks:
-                        self._finish(task.cell)
-                self.again += make_jobs(tasks, 1, self.log)
+                self.progress.note(f"a worker died; trying {job.label} again from the last checkpoint")
+                self.suspects += make_jobs(unfinished, 1, self.log)
             else:
-                for task in job.tasks:
+                for task in unfinished:
                     self._fail(task.cell, "its worker died twice (out of memory, or killed)")
 
     def _wind_up(self) -> None:
         """Ask the workers to checkpoint and stop."""
         self.progress.note("stopping: waiting for the workers to save; the same command goes on from there")
         self.stop.set()
-        for future in self.working:
-            future.cancel()
         wait(self.working)
 
-    def _finish(self, cell: Cell) -> None:
-        result = self.run.result(cell)
-        if result is None:
-            self._fail(cell, "it left no result")
-            return
-        self.results[cell.id] = result
-        self.progress.finished(cell, result)
+    def _finish(self, job: Job) -> tuple[Task, ...]:
+        """Take over the results there are; the tasks that have none."""
+        unfinished = []
+        for task in job.tasks:
+            result = self.run.result(task.cell)
+            if result is None:
+                unfinished.append(task)
+            else:
+                self.results[task.cell.id] = result
+                self.progress.finished(task.cell, result)
+        return tuple(unfinished)
 
     def _fail(self, cell: Cell, reason: str) -> None:
         self.failures[cell.id] = reason
         self.progress.failed(cell, reason)
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes that start while the block runs ignore Ctrl-C from their first moment."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 _news: Any = None

@@ -4,6 +4,7 @@ Everything that a file says is checked before anything runs, and an error names 
 """
 
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -31,7 +32,7 @@ class Member(Section):
     """A member of a pool, with the weight of its draw. A plain string is a member of weight 1."""
 
     opponent: str
-    weight: Annotated[float, Field(gt=0, strict=False)] = 1.0
+    weight: Annotated[float, Field(gt=0)] = 1.0
 
 
 def _as_member(entry: Any) -> Any:
@@ -60,8 +61,6 @@ class Pretrain(Section):
 class Finetune(Section):
     """The selected pre-trained model of a pool, trained on with one opponent each, for every member of another pool."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
-
     pretrained_on: Annotated[str, Field(alias="from")]
     opponents: str
     steps: Steps
@@ -83,7 +82,7 @@ class LeagueFile(Section):
     trainer: Literal["population", "manager"] = "population"
     seed: Annotated[int, Field(ge=0)] = 0
     models: Models = 10
-    learner_seat: Literal[0, 1] = 0
+    learner_seat: Annotated[int, Field(ge=0, le=1)] = 0
     lineage: Lineage = LINEAGES[0]
     pools: Annotated[dict[str, Members], Field(min_length=1)]
     game: dict[str, Any] = {}
@@ -106,6 +105,9 @@ class LeagueFile(Section):
             if stage.pretrained_on not in trained:
                 hint = did_you_mean(stage.pretrained_on, trained) if trained else ""
                 raise ValueError(f'finetune {number}: from: no [[pretrain]] for pool "{stage.pretrained_on}"{hint}')
+        for what, names in (("domains", self.domains), ("pretrain: pool", [stage.pool for stage in self.pretrain])):
+            if twice := [name for name, count in Counter(names).items() if count > 1]:
+                raise ValueError(f'{what}: "{twice[0]}" is there twice')
         if not (self.baseline or self.pretrain):
             raise ValueError("nothing to train: add a [[baseline]] or a [[pretrain]]")
         return self
@@ -159,7 +161,7 @@ def _section(name: str, base: Any, overrides: Mapping[str, Any]) -> Any:
 
 def _ppo(section: Mapping[str, Any]) -> PPOSettings:
     preset = section.get("preset", "paper")
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise LeagueError(f'[ppo]: unknown preset "{preset}"{did_you_mean(str(preset), PRESETS)}')
     overrides = {key: value for key, value in section.items() if key != "preset"}
     settings: PPOSettings = _section("ppo", PRESETS[preset], overrides)
@@ -180,12 +182,13 @@ def read_league(path: Path, domains: list[str] | None = None, models: int | None
     """
     content = _read_toml(path)
     try:
-        file = _overridden(LeagueFile.model_validate(content), domains, models, scale)
-        return League(file)
+        written = LeagueFile.model_validate(content)
+        League(written)
     except ValidationError as error:
         raise LeagueError(f"{path}: {_explain(error)}") from None
     except NegzooError as error:
         raise LeagueError(f"{path}: {error}") from None
+    return League(_overridden(written, domains, models, scale))
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -206,7 +209,7 @@ def _overridden(file: LeagueFile, domains: list[str] | None, models: int | None,
         raise LeagueError(f"--models {models}: give a whole number of at least 1")
     changed = file.model_dump(by_alias=True, exclude_unset=True)
     if domains:
-        changed["domains"] = domains
+        changed["domains"] = [_known_domain(domain) for domain in domains]
     for stage in ("baseline", "pretrain", "finetune"):
         for table in changed.get(stage, []):
             if models is not None:
@@ -217,18 +220,46 @@ def _overridden(file: LeagueFile, domains: list[str] | None, models: int | None,
     return LeagueFile.model_validate(changed)
 
 
+def _known_domain(domain: str) -> str:
+    try:
+        load(domain)
+    except NegzooError as error:
+        raise LeagueError(f"--domains: {error}") from None
+    return domain
+
+
 def _explain(error: ValidationError) -> str:
-    """The first thing that pydantic found wrong, in our words."""
-    first = error.errors()[0]
+    """What pydantic found wrong, in our words: an unknown key first, as it may be another one misspelt."""
+    errors = error.errors()
+    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
     place = _place(first["loc"])
     if first["type"] == "extra_forbidden":
         known = _known_keys(first["loc"][:-1])
-        return f'{place}unknown key "{first["loc"][-1]}"{did_you_mean(str(first["loc"][-1]), known)}'
+        where = _place(first["loc"][:-1])
+        return f'{where}unknown key "{first["loc"][-1]}"{did_you_mean(str(first["loc"][-1]), known)}'
     if first["type"] == "missing":
         return f"{place}missing; it has to be given"
-    message = first["msg"].removeprefix("Value error, ")
-    shown = "" if first["type"] == "value_error" else f" (given: {first['input']!r})"
-    return f"{place}{message}{shown}"
+    if first["type"] == "value_error":
+        return place + first["msg"].removeprefix("Value error, ")
+    wanted = _WANTED.get(first["type"], first["msg"]).format(**first.get("ctx", {}))
+    return f"{place}{wanted} (given: {first['input']!r})"
+
+
+_WANTED = {
+    "int_type": "give a whole number",
+    "float_type": "give a number",
+    "string_type": "give a text",
+    "list_type": "give a list",
+    "dict_type": "give a table",
+    "model_type": "give a table",
+    "model_attributes_type": "give a table",
+    "too_short": "give at least one",
+    "greater_than": "give a number above {gt}",
+    "greater_than_equal": "give a whole number of at least {ge}",
+    "less_than_equal": "give a whole number of at most {le}",
+    "literal_error": "give {expected}",
+    "string_pattern_mismatch": "use letters, digits, - and _",
+}
 
 
 _SECTIONS: dict[str, type[Section]] = {

@@ -5,6 +5,7 @@ Nothing is pickled. A policy knows the scenario and the side that it was trained
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from importlib.metadata import version
@@ -20,6 +21,7 @@ from negzoo.engine import Negotiations
 from negzoo.envs import Codec, NegotiationSettings
 from negzoo.errors import CheckpointError, NegzooError
 from negzoo.learn.network import Actor, Interface, greedy_actions
+from negzoo.learn.settings import PPOSettings
 from negzoo.opponents.base import Keys, Moves, Opponent, Rows, Seat
 from negzoo.scenario import Scenario
 
@@ -64,7 +66,8 @@ def save_policy(path: Path, card: Card, weights: dict[str, torch.Tensor]) -> Non
         save_file({key: value.contiguous() for key, value in weights.items()}, partial, metadata=header)
         os.replace(partial, path)
     except (OSError, SafetensorError) as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise CheckpointError(f"{path}: cannot be written ({error}); choose another folder") from None
 
 
@@ -94,12 +97,24 @@ def _card(path: Path, header: dict[str, str]) -> Card:
     try:
         fields = json.loads(header["card"])
         game = NegotiationSettings(**fields.pop("game"))
-        return Card(game=game, hidden=tuple(fields.pop("hidden")), **fields)
-    except (KeyError, TypeError, ValueError, NegzooError) as error:
+        card = Card(game=game, hidden=tuple(fields.pop("hidden")), **fields)
+        _check_card(card)
+        return card
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError, NegzooError) as error:
         raise CheckpointError(f"{path}: its card cannot be read ({error}); save it again with this version") from None
 
 
-@dataclass(frozen=True)
+def _check_card(card: Card) -> None:
+    PPOSettings(hidden=card.hidden)
+    if card.side not in (0, 1) or isinstance(card.side, bool):
+        raise ValueError(f"side = {card.side!r}: it is 0 or 1")
+    if not all(isinstance(text, str) for text in (card.name, card.scenario, card.scenario_hash)):
+        raise ValueError("name, scenario and scenario_hash are texts")
+    if not isinstance(card.training, dict) or not isinstance(card.versions, dict):
+        raise ValueError("training and versions are tables")
+
+
+@dataclass(frozen=True, eq=False)
 class FrozenPolicy(Opponent):
     """A saved policy as an opponent: it plays its likeliest action.
 
@@ -110,7 +125,7 @@ class FrozenPolicy(Opponent):
     """
 
     card: Card
-    actor: Actor = field(repr=False, compare=False)
+    actor: Actor = field(repr=False)
     digest: str
 
     @classmethod
@@ -127,6 +142,8 @@ class FrozenPolicy(Opponent):
             )
         actor = Actor(Interface.of(Codec(scenario, card.game)), card.hidden)
         mine = {key.removeprefix("actor."): value for key, value in weights.items() if key.startswith("actor.")}
+        if any(value.dtype != torch.float32 for value in mine.values()):
+            raise CheckpointError(f"policy {card.name}: its weights are not float32")
         try:
             actor.load_state_dict(mine)
         except RuntimeError as error:

@@ -13,7 +13,6 @@ This path is the readable reference for what learning is.
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import ceil
@@ -28,11 +27,13 @@ from tianshou.algorithm.multiagent.marl import MARLDispatcher, MultiAgentOnPolic
 from tianshou.data import Batch, Collector, ReplayBuffer, VectorReplayBuffer, to_numpy
 from tianshou.env import DummyVectorEnv
 from tianshou.env.pettingzoo_env import PettingZooEnv
-from tianshou.trainer import OnPolicyTrainerParams
+from tianshou.trainer import OnPolicyTrainer, OnPolicyTrainerParams
 from torch import nn
 
 from negzoo.engine.rng import derive_key
 from negzoo.envs import AGENTS, Codec, NegotiationEnv, NegotiationSettings
+from negzoo.errors import OpponentError
+from negzoo.learn.generators import Generators, seeded
 from negzoo.learn.ppo import build_ppo
 from negzoo.learn.settings import PPOSettings
 from negzoo.opponents import Opponent
@@ -185,23 +186,14 @@ class TurnBasedAlgorithm(MultiAgentOnPolicyAlgorithm):
         """How many turns of `agent` have been learned from."""
         return self.turn_based.turns[agent]
 
+    def _update_with_batch(self, batch: Any, batch_size: int | None, repeat: int) -> Any:
+        """As Tianshou's, but a rollout in which no learner moved is no error."""
+        if not any(len(batch[agent].get_keys()) for agent in AGENTS):
+            return TrainingStats()
+        return super()._update_with_batch(batch, batch_size, repeat)
+
 
 logging.getLogger("tianshou.data.stats").addFilter(lambda record: "only 1D sequences" not in record.getMessage())
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Tianshou and torch draw from global generators: seed both, use one thread, and leave all as it was."""
-    state, threads = np.random.get_state(), torch.get_num_threads()  # noqa: NPY002 - Tianshou's generator
-    np.random.seed(seed % 2**32)  # noqa: NPY002
-    torch.set_num_threads(1)
-    try:
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            yield
-    finally:
-        np.random.set_state(state)  # noqa: NPY002
-        torch.set_num_threads(threads)
 
 
 class ManagerTraining:
@@ -229,7 +221,7 @@ class ManagerTraining:
         initial: dict[str, torch.Tensor] | None = None,
         on_finish: Callable[[NegotiationEnv], None] | None = None,
     ) -> None:
-        self.codec, self.ppo, self.seed = Codec(scenario, game), ppo, seed
+        self.codec, self.opponent, self.ppo, self.seed = Codec(scenario, game), opponent, ppo, seed
         self.agent, self.learner_seat = AGENTS[learner_seat], learner_seat
         seated = {AGENTS[1 - learner_seat]: opponent}
         with seeded(self._derive(_WEIGHTS_LANE)):
@@ -266,30 +258,42 @@ class ManagerTraining:
         """Learn for at least `steps` learner steps; yields how many there have been, after each update.
 
         An update gathers 2 * horizon moves, half of them the learner's.
+
+        Raises:
+            OpponentError: the opponent never lets the learner move.
         """
+        generators = Generators(self._derive(_SAMPLING_LANE))
+        with generators.running():
+            trainer = self._trainer(ceil(steps / self.ppo.horizon) + 1)
+            trainer.reset()
+        while self.steps < steps:
+            before = self.steps
+            self._anneal(before / steps)
+            with generators.running():
+                trainer.execute_epoch()
+            if self.steps == before:
+                raise OpponentError(
+                    f"{self.opponent.name} ends its negotiations at the opening; nothing can be learned"
+                )
+            yield self.steps
+
+    def _trainer(self, epochs: int) -> OnPolicyTrainer:
         moves = 2 * self.ppo.horizon
         workers = DummyVectorEnv([partial(_itself, env) for env in self.envs])
-        with seeded(self._derive(_SAMPLING_LANE)):
-            buffer = VectorReplayBuffer(2 * moves, len(self.envs))
-            collector: Collector[Any] = Collector(self.algorithm, workers, buffer)
-            trainer = self.algorithm.create_trainer(
-                OnPolicyTrainerParams(
-                    training_collector=collector,
-                    max_epochs=ceil(steps / self.ppo.horizon) + 1,
-                    epoch_num_steps=moves,
-                    collection_step_num_env_steps=moves,
-                    update_step_num_repetitions=self.ppo.epochs,
-                    batch_size=self.ppo.minibatch,
-                    multi_agent_return_reduction=self._own_returns,
-                    verbose=False,
-                    show_progress=False,
-                )
-            )
-            trainer.reset()
-            while self.steps < steps:
-                self._anneal(self.steps / steps)
-                trainer.execute_epoch()
-                yield self.steps
+        buffer = VectorReplayBuffer(2 * moves, len(self.envs))
+        collector: Collector[Any] = Collector(self.algorithm, workers, buffer)
+        params = OnPolicyTrainerParams(
+            training_collector=collector,
+            max_epochs=epochs,
+            epoch_num_steps=moves,
+            collection_step_num_env_steps=moves,
+            update_step_num_repetitions=self.ppo.epochs,
+            batch_size=self.ppo.minibatch,
+            multi_agent_return_reduction=self._own_returns,
+            verbose=False,
+            show_progress=False,
+        )
+        return self.algorithm.create_trainer(params)
 
     def _anneal(self, progress: float) -> None:
         """Set what changes in the course of training."""

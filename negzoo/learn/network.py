@@ -119,13 +119,14 @@ class FactoredAction(Distribution):
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
 
     def __init__(self, logits: Tensor, heads: tuple[int, ...]) -> None:
-        self.log_probs = [head.log_softmax(1) for head in torch.split(logits, list(heads), dim=1)]
+        self._logits = torch.split(logits, list(heads), dim=1)
+        self.log_probs = [head.log_softmax(1) for head in self._logits]
         super().__init__(logits.shape[:1], torch.Size([len(heads)]), validate_args=False)
 
     @property
     def mode(self) -> Tensor:
         """The likeliest decision with the likeliest options, int64 [B, I + 1]."""
-        return torch.stack([head.argmax(1) for head in self.log_probs], dim=1)
+        return torch.stack([head.argmax(1) for head in self._logits], dim=1)
 
     @property
     def variance(self) -> Tensor:

@@ -32,6 +32,7 @@ from negzoo.envs.batch import NegotiationBatch, Streams
 from negzoo.envs.codec import Codec
 from negzoo.envs.settings import NegotiationSettings
 from negzoo.errors import CheckpointError
+from negzoo.learn.generators import one_thread
 from negzoo.learn.network import Interface
 from negzoo.learn.objective import Minibatch, log_prob_of, logits_slope, masked_, normalised, split_heads, values_slope
 from negzoo.learn.ppo import available_device
@@ -90,6 +91,10 @@ class PopulationPolicy(Policy):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(learner.key(_WEIGHTS_LANE)))
             return fresh_weights(self.interface, self.settings.hidden)
+
+    @staticmethod
+    def _compile() -> None:
+        """Nothing of Tianshou's compiled code is used."""
 
     @property
     def padded_models(self) -> int:
@@ -436,5 +441,6 @@ class PopulationTraining:
         )
         trainer.reset(reset_collectors=not self.resumed)
         while self.steps < steps:
-            trainer.execute_epoch()
+            with one_thread():
+                trainer.execute_epoch()
             yield self.steps

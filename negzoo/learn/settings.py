@@ -1,6 +1,8 @@
 """The settings of PPO, and the presets."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,25 +58,48 @@ class PPOSettings:
     """Where the networks are: `cpu`, `cuda`, `cuda:0`, ..."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", tuple(self.hidden))
-        for name in ("horizon", "envs", "epochs", "minibatch"):
-            _check(name, getattr(self, name), 1, np.inf, whole=True)
-        _check("chunk", self.chunk, 0, np.inf, whole=True)
+        if isinstance(self.hidden, str) or not isinstance(self.hidden, Sequence) or not self.hidden:
+            raise SettingsError(f"hidden = {self.hidden!r}: give a list of widths, such as [64, 64]")
+        for width in self.hidden:
+            _whole("hidden", width, 1)
+        object.__setattr__(self, "hidden", tuple(int(width) for width in self.hidden))
+        if not isinstance(self.normalise_advantages, bool):
+            raise SettingsError(f"normalise_advantages = {self.normalise_advantages!r}: give true or false")
+        if not isinstance(self.device, str):
+            raise SettingsError(f'device = {self.device!r}: give a name, such as "cpu"')
+        self._check_numbers()
         if self.horizon % self.envs:
             raise SettingsError(f"horizon = {self.horizon}: give a multiple of envs = {self.envs}")
-        if not self.hidden:
-            raise SettingsError("hidden = []: give at least one width")
-        for width in self.hidden:
-            _check("hidden", width, 1, np.inf, whole=True)
+
+    def _check_numbers(self) -> None:
+        for name in ("horizon", "envs", "epochs"):
+            _whole(name, getattr(self, name), 1)
+        _whole("minibatch", self.minibatch, 2 if self.normalise_advantages else 1)
+        _whole("chunk", self.chunk, 0)
         for name in ("gamma", "gae_lambda"):
-            _check(name, getattr(self, name), 0, 1)
+            self._keep(name, _number(name, getattr(self, name), 0, 1))
         for name in ("learning_rate", "clip", "max_gradient_norm", "adam_epsilon"):
-            _check(name, getattr(self, name), np.nextafter(0, 1), np.inf)
+            self._keep(name, _number(name, getattr(self, name), above=0))
         for name in ("value_coefficient", "entropy_coefficient"):
-            _check(name, getattr(self, name), 0, np.inf)
+            self._keep(name, _number(name, getattr(self, name), 0))
         for name in ("learning_rate_end", "entropy_coefficient_end"):
             if getattr(self, name) is not None:
-                _check(name, getattr(self, name), 0, np.inf)
+                self._keep(name, _number(name, getattr(self, name), 0))
+
+    def _keep(self, name: str, value: float) -> None:
+        object.__setattr__(self, name, value)
+
+    def gradient_step_flops(self, length: int, logits: int) -> float:
+        """Multiplications and additions of one gradient step of one model: the layers, forward and both ways back.
+
+        Args:
+            length: numbers in an observation.
+            logits: numbers that the policy network answers with.
+        """
+        first = 2 * length * self.hidden[0]
+        inner = 2 * sum(a * b for a, b in pairwise(self.hidden))
+        last = self.hidden[-1] * (logits + 1)
+        return 2.0 * self.minibatch * (2 * first + 3 * (inner + last))
 
     def learning_rate_at(self, progress: float) -> float:
         """The step size after a share of the training steps, from 0 to 1."""
@@ -89,18 +114,18 @@ def _between(begin: float, end: float | None, progress: float) -> float:
     return begin if end is None else begin + (end - begin) * min(progress, 1.0)
 
 
-def _check(name: str, value: object, low: float, high: float, whole: bool = False) -> None:
-    kind = int | np.integer if whole else int | float | np.number
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, kind)
-        or not low <= float(value) <= high
-        or np.isinf(float(value))
-    ):
-        wanted = (
-            "whole number of at least 1" if whole else "positive number" if high == np.inf else "number from 0 to 1"
-        )
-        raise SettingsError(f"{name} = {value!r}: give a {wanted}")
+def _whole(name: str, value: object, low: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise SettingsError(f"{name} = {value!r}: give a whole number of at least {low}")
+
+
+def _number(name: str, value: object, low: float = -np.inf, high: float = np.inf, above: float | None = None) -> float:
+    wanted = f"from {low:g} to {high:g}" if high < np.inf else f"of at least {low:g}" if above is None else "above 0"
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    figure = float(value) if number else np.nan  # type: ignore[arg-type]
+    if not np.isfinite(figure) or not low <= figure <= high or (above is not None and figure <= above):
+        raise SettingsError(f"{name} = {value!r}: give a number {wanted}")
+    return figure
 
 
 PRESETS: dict[str, PPOSettings] = {"paper": PPOSettings()}

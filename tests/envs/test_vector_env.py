@@ -242,8 +242,7 @@ def test_an_ended_negotiation_starts_anew_in_the_same_step(seat):
 @ENCODINGS
 def test_masks_in_the_infos_are_the_legal_actions_now(encoding):
     env = vector(LAPTOP, POOL, 5, settings=replace(SHORT, action_encoding=encoding))
-    _, info = env.reset(seed=SEED)
-    for *_, info in chain([(info,)], random_steps(env, 10)):
+    for *_, info in chain([env.reset(seed=SEED)], random_steps(env, 10)):
         mask = info["action_mask"]
         shapes = [head.shape for head in (mask if encoding == "issues" else (mask,))]
         assert shapes == ([(5, 3), (5, 3), (5, 3), (5, 2)] if encoding == "issues" else [(5, 28)])

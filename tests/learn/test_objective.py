@@ -37,7 +37,7 @@ def random_logits(rng, models, size, heads):
 
 
 def random_minibatch(rng, logits, heads):
-    """Steps of an older policy: its log-probabilities are off by up to ±0.4, so about half of the ratios are clipped."""
+    """Steps of an older policy: its log-probabilities are off by up to ±0.4, so half the ratios are clipped."""
     shape = logits.shape[:2]
     opening = torch.rand(shape, generator=rng) < 0.4
     action = torch.stack([torch.randint(size, shape, generator=rng) for size in heads], -1)

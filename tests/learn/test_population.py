@@ -3,6 +3,7 @@
 from dataclasses import asdict, replace
 from functools import cache
 from itertools import count
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from negzoo.learn.population import Learner, PopulationTraining
 from negzoo.learn.ppo import build_ppo
 from negzoo.learn.rollout import permutations
 from negzoo.learn.settings import PPOSettings
-from negzoo.opponents import Pool, resolve
+from negzoo.opponents import Offer, Pool, PythonOpponent, resolve
 from negzoo.scenario import load
 from tests.learn.bargains import SHORT, TINY, TOY, Erratic
 
@@ -150,7 +151,7 @@ def test_what_may_be_accepted_on_the_opening_is_not_masked():
 
 @SEATS
 def test_the_statistics_of_a_rollout_are_of_the_negotiations_that_ended_in_it(seat):
-    training = population([0, 8])
+    training = population([0, 8], seat=seat)
     finished, (stats,) = gathered(training)
     pay = [paid for table in finished for _, paid in table]
     rounds = [(len(moves) + 1) // 2 for table in finished for moves, _ in table]
@@ -324,6 +325,24 @@ def test_the_generators_around_do_not_matter_and_are_left_alone():
         assert trained([3, 8]) == expected
         assert torch.equal(torch.get_rng_state(), before[0])
         assert np.array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
+
+
+class Watchful(PythonOpponent):
+    """Offers the best, and notes on how many threads torch works meanwhile."""
+
+    threads: ClassVar[set[int]] = set()
+
+    def respond(self, view):
+        self.threads.add(torch.get_num_threads())
+        return Offer(view.best)
+
+
+@pytest.mark.xfail(raises=AssertionError, reason="it works on as many threads as there are; the bits depend on them")
+def test_the_threads_around_do_not_matter():
+    Watchful.threads.clear()
+    torch.set_num_threads(2)
+    run(PopulationTraining(TOY, [Learner(Watchful(), 0)], SHORT, PPO), 32)
+    assert Watchful.threads == {1}
 
 
 # Stopping and going on

@@ -1,8 +1,8 @@
-"""The vector environment for Tianshou's own collectors: it plays as the Gymnasium one, and Tianshou's PPO learns on it."""
+"""The vector environment for Tianshou's own collectors: it plays as the Gymnasium one, and PPO learns on it."""
 
 from collections import defaultdict
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
@@ -127,7 +127,7 @@ def test_tianshous_collector_stores_what_is_paid(seat, encoding):
         buffer = VectorReplayBuffer(200, SIZE)
         collector = Collector(build_ppo(env.batch.codec, TINY), env, buffer)
         stats = collector.collect(n_step=160, reset_before_collect=True)
-    assert sorted(stats.returns.tolist()) == sorted(sum(paid.values(), []))
+    assert sorted(stats.returns.tolist()) == sorted(chain.from_iterable(paid.values()))
     for table in range(SIZE):
         rows = buffer.buffers[table]
         assert rows.rew[rows.done].tolist() == paid[table]

@@ -1,4 +1,4 @@
-"""Stacked models: each is the networks of `Actor` and `Critic`, trained by torch's clipping and Adam, wherever it lies."""
+"""Stacked models: each is the networks of `Actor` and `Critic`, trained as torch would, wherever it lies."""
 
 import copy
 
