@@ -440,6 +440,7 @@ class PopulationTraining:
             )
         )
         trainer.reset(reset_collectors=not self.resumed)
+        self.resumed = True
         while self.steps < steps:
             with one_thread():
                 trainer.execute_epoch()

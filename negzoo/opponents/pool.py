@@ -26,8 +26,8 @@ class Pool(Opponent):
         label: the pool's name.
         strategies: its members.
         weights: how likely each is, any positive scale; empty means equally.
-        schedule: `episode` draws a member for each negotiation (the paper's "randomly selected"); `stratified` keeps
-            member i mod n at table i.
+        schedule: `episode` draws a member for each negotiation (the paper's "randomly selected"); `stratified` deals
+            the n members out in turn, negotiation i meets member i mod n.
 
     Raises:
         OpponentError: no members, two of one name, a pool among them, weights that do not fit, or an unknown schedule.
@@ -90,15 +90,15 @@ class PoolSeat(Seat):
         self.members = np.zeros(size, np.int32)
 
     def start(self, rows: Rows, keys: Keys, indices: Keys) -> None:
-        self.members[rows] = self._draw(rows, keys, indices)
+        self.members[rows] = self._draw(keys, indices)
         for i, seat in enumerate(self.seats):
             chosen = self.members[rows] == i
             if chosen.any():
                 seat.start(rows[chosen], keys[chosen], indices[chosen])
 
-    def _draw(self, rows: Rows, keys: Keys, indices: Keys) -> NDArray[np.int32]:
+    def _draw(self, keys: Keys, indices: Keys) -> NDArray[np.int32]:
         if self.stratified:
-            return (rows % len(self.seats)).astype(np.int32)
+            return (indices % np.uint64(len(self.seats))).astype(np.int32)
         drawn = uniforms(keys ^ _DRAW_LANE, indices)
         return np.searchsorted(self.thresholds, drawn, side="right").astype(np.int32)
 
