@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
 from negzoo.cli.console import out, print_json
-from negzoo.errors import NegzooError
+from negzoo.cli.shown import save_figure, table
 from negzoo.scenario import Geometry, Scenario, load, names
 
 app = typer.Typer(help="List the domains, and show what is in one.")
@@ -41,7 +40,9 @@ def show(
     """Show a domain: its issues, what both sides want, and the outcomes of note."""
     scenario = load(domain)
     if plot is not None:
-        _save_plot(scenario, plot)
+        from negzoo.scenario.drawing import outcome_space  # matplotlib is slow to import
+
+        save_figure(outcome_space(scenario), plot)
     if as_json:
         print_json(_details(scenario))
     else:
@@ -80,12 +81,12 @@ def _point(scenario: Scenario, outcome: int) -> dict[str, Any]:
 
 
 def _summary_table(summaries: list[dict[str, Any]]) -> Table:
-    table = _table("Domain", "Issues>", "Outcomes>", "Conflict>", "Profiles", "Source")
+    shown = table("Domain", "Issues>", "Outcomes>", "Conflict>", "Profiles", "Source")
     for row in summaries:
         conflict = f"{row['conflict_level']:.3f}"
         figures = [str(row["issues"]), str(row["outcomes"]), conflict]
-        table.add_row(row["name"], *figures, escape(" / ".join(row["profiles"])), escape(row["source"]))
-    return table
+        shown.add_row(row["name"], *figures, escape(" / ".join(row["profiles"])), escape(row["source"]))
+    return shown
 
 
 def _print_details(scenario: Scenario) -> None:
@@ -100,43 +101,22 @@ def _print_details(scenario: Scenario) -> None:
 def _preference_table(scenario: Scenario) -> Table:
     """Each issue with both weights and, under it, its options with both evaluations; the rest comes last."""
     profiles = scenario.profiles
-    table = _table("Issue and options", *(f"{profile.name}>" for profile in profiles))
+    shown = table("Issue and options", *(f"{profile.name}>" for profile in profiles))
     for position, issue in enumerate(scenario.issues):
         weights = [f"weight {profile.weights[position]:.4f}" for profile in profiles]
-        table.add_row(f"[bold]{escape(issue.name)}[/bold]", *weights)
+        shown.add_row(f"[bold]{escape(issue.name)}[/bold]", *weights)
         for option, name in enumerate(issue.options):
             evaluations = [f"{profile.evaluations[position][option]:g}" for profile in profiles]
-            table.add_row(Padding(escape(name), (0, 0, 0, 2)), *evaluations)
-        table.add_section()
-    table.add_row("[bold]No agreement[/bold] (reservation)", *(f"{p.reservation:g}" for p in profiles))
-    table.add_row("[bold]Discount[/bold] (not applied)", *(f"{p.discount or 'none'}" for p in profiles))
-    return table
+            shown.add_row(Padding(escape(name), (0, 0, 0, 2)), *evaluations)
+        shown.add_section()
+    shown.add_row("[bold]No agreement[/bold] (reservation)", *(f"{p.reservation:g}" for p in profiles))
+    shown.add_row("[bold]Discount[/bold] (not applied)", *(f"{p.discount or 'none'}" for p in profiles))
+    return shown
 
 
 def _solution_table(scenario: Scenario) -> Table:
-    table = _table("Point", *(f"{profile.name}>" for profile in scenario.profiles), "Outcome")
+    shown = table("Point", *(f"{profile.name}>" for profile in scenario.profiles), "Outcome")
     for name, outcome in Geometry(scenario).solutions.items():
         utilities = [f"{utility:.4f}" for utility in scenario.utilities[:, outcome]]
-        table.add_row(name, *utilities, escape(scenario.describe(outcome)))
-    return table
-
-
-def _table(*headings: str) -> Table:
-    """An empty table; under a heading that ends with ">", cells are set to the right and never wrapped."""
-    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    for heading in headings:
-        if heading.endswith(">"):
-            table.add_column(escape(heading.removesuffix(">")), justify="right", no_wrap=True)
-        else:
-            table.add_column(escape(heading), overflow="fold")
-    return table
-
-
-def _save_plot(scenario: Scenario, path: Path) -> None:
-    from negzoo.scenario.drawing import outcome_space  # matplotlib is slow to import
-
-    try:
-        outcome_space(scenario).savefig(path)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise NegzooError(f"cannot write the plot to {path}: {reason}") from None
+        shown.add_row(name, *utilities, escape(scenario.describe(outcome)))
+    return shown

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 from negzoo.cli.console import out, print_json
+from negzoo.cli.shown import table
 
 if TYPE_CHECKING:
     from negzoo.trajectories import Encounters, Summary
@@ -54,16 +54,12 @@ def _print(summary: "Summary") -> None:
 
 
 def _encounter_table(encounters: "tuple[Encounters, ...]") -> Table:
-    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-    for heading in ("Domain", "Stage", "Opponent"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("Episodes", "Agreed", "Errors", "Utility", "Theirs"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    shown = table("Domain", "Stage", "Opponent", "Episodes>", "Agreed>", "Errors>", "Utility>", "Theirs>")
     for row in encounters:
         names = [escape(name) for name in (row.domain, row.stage, row.opponent)]
         counts = [f"{row.episodes:,}", f"{row.agreements / row.episodes:.1%}", f"{row.errors:,}"]
-        table.add_row(*names, *counts, _figure(row.utility), _figure(row.opponent_utility))
-    return table
+        shown.add_row(*names, *counts, _figure(row.utility), _figure(row.opponent_utility))
+    return shown
 
 
 def _figure(utility: float) -> str:

@@ -26,7 +26,6 @@ A replay takes steps 8 and 9 draw by draw. In play they are sampled exactly: one
 outcome of a set turns up in a pass, another which one.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +34,7 @@ from numpy.typing import NDArray
 
 from negzoo.engine.protocol import ACCEPT, NOTHING
 from negzoo.engine.rng import Draws, Record, below, uniform
-from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
+from negzoo.opponents.base import LINEAGES, Champion, Moves, Rows
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
 from negzoo.opponents.orders import count_at_least, stable_order
 from negzoo.opponents.registry import register
@@ -361,25 +360,8 @@ def _option_weights(ranks: NDArray[np.float64], own: Own) -> list[NDArray[np.flo
 
 
 @register("AgentGG", "winner of ANAC 2019: trades in the importance of options, and favours those it was asked for")
-@dataclass(frozen=True)
-class AgentGG(Opponent):
-    """The winner of ANAC 2019.
-
-    Attributes:
-        lineage: which code it is exact to, see docs/opponents.md.
-
-    Raises:
-        OpponentError: the lineage is unknown.
-    """
-
-    lineage: Lineage = "paper"
-
-    def __post_init__(self) -> None:
-        check_lineage(self.lineage)
-
-    @property
-    def name(self) -> str:
-        return "AgentGG"
+class AgentGG(Champion):
+    """The winner of ANAC 2019."""
 
     def seat(self, scenario: Scenario, side: int, size: int) -> KernelSeat:
         own = importances(own_side(scenario, side, self.lineage))

@@ -17,7 +17,6 @@ The reservation value plays no part. A replay takes step 6 draw by draw. In play
 draw decides whether any of 501 outcomes reaches the target, another which one.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 
 from negzoo.engine.protocol import ACCEPT
 from negzoo.engine.rng import Draws, Record, below, uniform
-from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
+from negzoo.opponents.base import LINEAGES, Champion, Moves, Rows
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
 from negzoo.opponents.orders import count_at_least, name_hashes
 from negzoo.opponents.registry import register
@@ -213,25 +212,8 @@ def java_hashes(scenario: Scenario) -> NDArray[np.int64]:
 
 
 @register("AgentK", "winner of ANAC 2010: concedes towards the best offer it expects")
-@dataclass(frozen=True)
-class AgentK(Opponent):
-    """Concedes towards the best offer it expects to get (winner of ANAC 2010).
-
-    Attributes:
-        lineage: which code it is exact to, see docs/opponents.md.
-
-    Raises:
-        OpponentError: unknown lineage.
-    """
-
-    lineage: Lineage = "paper"
-
-    def __post_init__(self) -> None:
-        check_lineage(self.lineage)
-
-    @property
-    def name(self) -> str:
-        return "AgentK"
+class AgentK(Champion):
+    """The winner of ANAC 2010: concedes towards the best offer it expects to get."""
 
     def seat(self, scenario: Scenario, side: int, size: int) -> KernelSeat:
         memory = np.array((LINEAGES.index(self.lineage), 0, 0.0, 0.0), MEMORY)

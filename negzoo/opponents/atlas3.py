@@ -15,8 +15,6 @@ The original knows no reservation value above 0. Here the reservation value is t
 what an offer has to be worth more than in the last phase.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -24,7 +22,7 @@ from numpy.typing import NDArray
 from negzoo.engine.protocol import ACCEPT, NOTHING, WALK
 from negzoo.engine.rng import Draws
 from negzoo.opponents.atlas3_search import Searcher, searched
-from negzoo.opponents.base import LINEAGES, Lineage, Moves, Opponent, Rows, check_lineage
+from negzoo.opponents.base import LINEAGES, Champion, Moves, Rows
 from negzoo.opponents.kernel import KernelSeat, Minds, Own, Table, View, own_side, view_of
 from negzoo.opponents.registry import register
 from negzoo.scenario import Scenario
@@ -168,25 +166,8 @@ def respond_rows(rows: Rows, minds: Minds, own: Own, table: Table, out: Moves) -
 
 
 @register("Atlas3", "winner of ANAC 2015: concedes towards the value of a game, ends on offers received")
-@dataclass(frozen=True)
-class Atlas3(Opponent):
-    """Atlas3, winner of ANAC 2015.
-
-    Attributes:
-        lineage: which code it is exact to, see docs/opponents.md.
-
-    Raises:
-        OpponentError: the lineage is unknown.
-    """
-
-    lineage: Lineage = "paper"
-
-    def __post_init__(self) -> None:
-        check_lineage(self.lineage)
-
-    @property
-    def name(self) -> str:
-        return "Atlas3"
+class Atlas3(Champion):
+    """The winner of ANAC 2015."""
 
     def seat(self, scenario: Scenario, side: int, size: int) -> KernelSeat:
         own = own_side(scenario, side, self.lineage)

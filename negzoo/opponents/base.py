@@ -1,6 +1,7 @@
 """What an opponent is: a strategy described (Opponent), and the same strategy seated at N tables (Seat)."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -61,6 +62,27 @@ class Opponent(ABC):
     @abstractmethod
     def seat(self, scenario: Scenario, side: int, size: int) -> Seat:
         """Seat the strategy at `size` tables with profile `side` (0 or 1) of the scenario."""
+
+
+@dataclass(frozen=True)
+class Champion(Opponent):
+    """A strategy with no parameter but its lineage.
+
+    Attributes:
+        lineage: which code it is exact to, see docs/opponents.md.
+
+    Raises:
+        OpponentError: the lineage is unknown.
+    """
+
+    lineage: Lineage = "paper"
+
+    def __post_init__(self) -> None:
+        check_lineage(self.lineage)
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
 
 
 def check_lineage(lineage: str) -> None:

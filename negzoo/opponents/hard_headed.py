@@ -32,7 +32,6 @@ The originals fail when they look for a rung below the lowest; here the lowest i
 Where two outcomes got the very same key in lineage `genius`, one has no rung; its key is then its utility.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +40,7 @@ from numpy.typing import NDArray
 
 from negzoo.engine.protocol import ACCEPT
 from negzoo.engine.rng import Draws, Record, below, uniform
-from negzoo.opponents.base import Lineage, Moves, Opponent, Rows, check_lineage
+from negzoo.opponents.base import Champion, Lineage, Moves, Rows
 from negzoo.opponents.kernel import KernelSeat, Minds, Table, View, own_side, view_of
 from negzoo.opponents.registry import register
 from negzoo.scenario import Scenario
@@ -326,25 +325,8 @@ def respond_rows(rows: Rows, minds: Minds, own: OwnSide, table: Table, out: Move
 
 
 @register("HardHeaded", "winner of ANAC 2011: holds out, then offers what the other side seems to want")
-@dataclass(frozen=True)
-class HardHeaded(Opponent):
-    """ANAC 2011's winner: comes down its own outcomes late, in the order the other side may like.
-
-    Attributes:
-        lineage: which code it is exact to, see docs/opponents.md.
-
-    Raises:
-        OpponentError: the lineage is unknown.
-    """
-
-    lineage: Lineage = "paper"
-
-    def __post_init__(self) -> None:
-        check_lineage(self.lineage)
-
-    @property
-    def name(self) -> str:
-        return "HardHeaded"
+class HardHeaded(Champion):
+    """The winner of ANAC 2011: comes down its own outcomes late, in the order the other side may like."""
 
     def seat(self, scenario: Scenario, side: int, size: int) -> KernelSeat:
         own = hard_headed_side(scenario, side, self.lineage)
