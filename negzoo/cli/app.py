@@ -1,5 +1,6 @@
 """The `negzoo` command: mounts the command groups and turns a user's mistake into one line on stderr."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -53,8 +54,20 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _load_opponents(paths: list[Path] | None) -> None:
+    if paths:
+        from negzoo.opponents.plugins import load_file
+
+        for path in paths:
+            load_file(path)
+
+
 @app.callback()
 def root(
+    _load: Annotated[
+        list[Path] | None,
+        typer.Option("--load", metavar="FILE.py", callback=_load_opponents, help="Opponents of your own; repeatable."),
+    ] = None,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,

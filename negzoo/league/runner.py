@@ -24,6 +24,7 @@ from negzoo.league.jobs import Job, Task, make_jobs
 from negzoo.league.plan import Cell
 from negzoo.league.run import Run
 from negzoo.league.selection import selected_start
+from negzoo.opponents.plugins import load_file
 
 _POLL_SECONDS = 0.5
 _RETRIES = 1
@@ -117,7 +118,8 @@ class _Workshop:
         return Outcome(self.results, self.failures)
 
     def _hire(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(self.workers, self.context, _join, (self.news, self.stop, os.getpid()))
+        files = self.run.plan.league.opponent_files
+        return ProcessPoolExecutor(self.workers, self.context, _join, (self.news, self.stop, os.getpid(), files))
 
     def _round(self, executor: ProcessPoolExecutor) -> ProcessPoolExecutor:
         """Hand out what is ready, wait a little, take back what is done; the executor to go on with."""
@@ -237,13 +239,15 @@ _stop: Any = None
 _parent = 0
 
 
-def _join(news: Any, stop: Any, parent: int) -> None:
+def _join(news: Any, stop: Any, parent: int, opponent_files: tuple[Path, ...]) -> None:
     """A worker begins: it reports to `news`, heeds `stop`, and leaves Ctrl-C to its parent."""
     import torch
 
     from negzoo.engine.compiling import be_quiet
 
     be_quiet()
+    for path in opponent_files:
+        load_file(path)
     global _news, _stop, _parent
     _news, _stop, _parent = news, stop, parent
     signal.signal(signal.SIGINT, signal.SIG_IGN)

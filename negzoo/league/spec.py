@@ -15,6 +15,7 @@ from negzoo.envs import NegotiationSettings
 from negzoo.errors import LeagueError, NegzooError, did_you_mean
 from negzoo.learn.settings import PRESETS, PPOSettings
 from negzoo.opponents import LINEAGES, Lineage, Opponent, Pool, resolve
+from negzoo.opponents.plugins import load_file
 from negzoo.scenario import Scenario, load
 from negzoo.settings import with_overrides
 
@@ -84,6 +85,7 @@ class LeagueFile(Section):
     models: Models = 10
     learner_seat: Annotated[int, Field(ge=0, le=1)] = 0
     lineage: Lineage = LINEAGES[0]
+    opponent_files: list[str] = []
     pools: Annotated[dict[str, Members], Field(min_length=1)]
     game: dict[str, Any] = {}
     ppo: dict[str, Any] = {}
@@ -119,13 +121,17 @@ class League:
     Attributes:
         file: the league as written, after command-line overrides.
         scenarios: the domains.
+        opponent_files: Python files with opponents of the user's own, loaded.
         pools: the opponents of each pool, by the pool's name.
         game: how it is negotiated.
         ppo: how it is learned.
     """
 
-    def __init__(self, file: LeagueFile) -> None:
+    def __init__(self, file: LeagueFile, folder: Path = Path()) -> None:
         self.file = file
+        self.opponent_files = tuple((folder / path).resolve() for path in file.opponent_files)
+        for path in self.opponent_files:
+            load_file(path)
         self.scenarios: list[Scenario] = [load(domain) for domain in file.domains]
         self.pools = {name: self._pool(name, members) for name, members in file.pools.items()}
         self.game: NegotiationSettings = _section("game", NegotiationSettings(), file.game)
@@ -183,12 +189,12 @@ def read_league(path: Path, domains: list[str] | None = None, models: int | None
     content = _read_toml(path)
     try:
         written = LeagueFile.model_validate(content)
-        League(written)
+        League(written, path.parent)
     except ValidationError as error:
         raise LeagueError(f"{path}: {_explain(error)}") from None
     except NegzooError as error:
         raise LeagueError(f"{path}: {error}") from None
-    return League(_overridden(written, domains, models, scale))
+    return League(_overridden(written, domains, models, scale), path.parent)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

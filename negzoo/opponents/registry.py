@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from negzoo.errors import OpponentError, did_you_mean
 from negzoo.opponents.base import Lineage, Opponent
+from negzoo.opponents.plugins import load_packages
 
 Factory = Callable[..., Opponent]
 Registered = TypeVar("Registered", bound=Callable[..., Opponent])
@@ -73,6 +74,7 @@ def _first_line(factory: Factory) -> str:
 
 def entries() -> Iterator[tuple[str, Entry]]:
     """Every registered name with its entry, in order of registration."""
+    load_packages()
     return iter(_ENTRIES.items())
 
 
@@ -87,6 +89,8 @@ def resolve(text: str, lineage: Lineage = "paper") -> Opponent:
         OpponentError: unknown name or parameter, or a parameter that is out of range.
     """
     name, given = _parse(text)
+    if name not in _ENTRIES:
+        load_packages()
     if name not in _ENTRIES:
         raise OpponentError(f'unknown opponent "{name}"{did_you_mean(name, _ENTRIES)}')
     entry = _ENTRIES[name]

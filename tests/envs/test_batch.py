@@ -10,6 +10,7 @@ from negzoo.engine import ACCEPT
 from negzoo.engine.rng import derive_key
 from negzoo.envs import AGENTS, NegotiationSettings
 from negzoo.envs.batch import NegotiationBatch, Streams
+from negzoo.errors import OpponentError
 from negzoo.opponents import Offer, Pool, PythonOpponent, Walk, resolve
 from negzoo.scenario import load
 
@@ -130,3 +131,44 @@ def test_tables_may_have_opponents_of_their_own():
     best = LAPTOP.utilities[1].argmax()
     assert replies[2] == ACCEPT
     assert replies[1] == replies[3] == best
+
+
+class Late(PythonOpponent):
+    """Walks away on the opening of its first `walks` negotiations."""
+
+    def __init__(self, walks):
+        self.walks = walks
+
+    def __deepcopy__(self, _):
+        self.walks -= 1
+        return Late(self.walks)
+
+    def respond(self, view):
+        return Walk() if self.walks >= 0 else Offer(view.best)
+
+
+def batch_that_opens_late(walks):
+    streams = Streams.of(derive_key(SEED, 0), 1)
+    return NegotiationBatch(LAPTOP, [Late(walks)], np.zeros(1, np.int64), SETTINGS, streams, learner_seat=1)
+
+
+def test_negotiations_that_the_opening_ends_are_passed_over_and_reported():
+    batch, finished = batch_that_opens_late(3), []
+    batch.on_finish = lambda _: finished.append(int(batch.indices[0]))
+    batch.reset()
+    assert finished == [0, 1, 2]
+    assert batch.indices.tolist() == [3]
+    assert batch.negotiations.step.tolist() == [1]
+
+
+def test_who_never_lets_the_learner_move_is_told():
+    with pytest.raises(OpponentError) as error:
+        batch_that_opens_late(10**9).reset()
+    assert str(error.value) == "Late ended 1000 negotiations in a row at the opening; nothing can be learned"
+
+
+@pytest.mark.xfail(raises=IndexError, reason="the last try is taken for a failure, and then nobody is to blame")
+def test_the_last_try_may_succeed():
+    batch = batch_that_opens_late(999)
+    batch.reset()
+    assert batch.indices.tolist() == [999]

@@ -29,8 +29,8 @@ CELL = Cell(
 
 
 def task_of(folder: Path, **changes: object) -> Task:
-    """The task of a cell that differs in `changes`, in its own folder."""
-    cell = replace(CELL, **changes)  # type: ignore[arg-type]
+    """The task of a cell that differs in `changes`, in its own folder; a learner holds the profile of its seat."""
+    cell = replace(CELL, **{"side": changes.get("seat", 0), **changes})  # type: ignore[arg-type]
     return Task(cell, folder / cell.id, None)
 
 

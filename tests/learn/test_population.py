@@ -297,7 +297,6 @@ def test_the_same_opponent_may_face_several_models():
     assert both[8] != both[18]
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="who sits at a table goes by its number among all models' tables")
 def test_a_stratified_pool_does_not_depend_on_company_either():
     pool = Pool("in turn", tuple(map(resolve, ("Linear", "Random", "Hardliner"))), schedule="stratified")
     learners = [Learner(pool, seed) for seed in (0, 1)]
@@ -337,7 +336,6 @@ class Watchful(PythonOpponent):
         return Offer(view.best)
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="it works on as many threads as there are; the bits depend on them")
 def test_the_threads_around_do_not_matter():
     Watchful.threads.clear()
     torch.set_num_threads(2)
@@ -383,7 +381,6 @@ def test_models_that_are_not_equally_far_cannot_go_on_together():
     assert str(error.value) == "models after [1, 2] updates cannot go on together"
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="a second run begins the negotiations anew")
 def test_a_second_run_goes_on_where_the_first_one_ended():
     twice = run(run(population([0, 8]), 32), 96)
     assert digests(twice, [0, 8]) == trained([0, 8], 96)
@@ -498,6 +495,16 @@ def test_the_likeliest_actions_are_those_that_a_frozen_policy_plays(seat, encodi
         FrozenPolicy.of(card, training.weights_of(model), TOY).seat(TOY, seat, 60).reply(rows, table, theirs)
         assert ours[model].tolist() == theirs.tolist()
     assert len(set(ours.ravel().tolist())) > 1
+
+
+@pytest.mark.xfail(raises=AssertionError, reason="probabilities round to equal ones, and the first of them is taken")
+def test_the_likeliest_action_is_the_likeliest_however_little():
+    training = population([0])
+    weights = {name: torch.zeros_like(value) for name, value in training.weights_of(0).items()}
+    weights["actor.body.4.bias"][3] = 1e-8
+    training = PopulationTraining(TOY, [Learner(ROSTER[0], 0, weights)], SHORT, PPO)
+    training.envs.reset()
+    assert set(training.policy(Batch(obs=training.envs.batch.observe(), info=Batch())).act.tolist()) == {3}
 
 
 def some_tables(game, seat):
