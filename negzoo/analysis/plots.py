@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from negzoo.analysis.concession import BAND, Concession
+from negzoo.analysis.tables import MEAN, Row, Table
 from negzoo.analysis.tournament import Crosstable
 from negzoo.scenario.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 
@@ -91,6 +92,30 @@ def _write_figures(axes: Axes, utility: NDArray[np.float64]) -> None:
     for (row, column), value in np.ndenumerate(utility):
         colour = "white" if value < 0.5 else "black"
         axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=6, color=colour)
+
+
+def league_bars(table: Table) -> Figure:
+    """What each column of a league's table earns on average over a pool, a panel per domain, a group per pool."""
+    domains = list(dict.fromkeys(row.domain for row in table.rows))
+    figure = Figure(figsize=(7.2, 0.6 + 2.4 * len(domains)), dpi=150, layout="constrained")
+    panels = figure.subplots(len(domains), 1, squeeze=False, sharey=True)[:, 0]
+    for axes, domain in zip(panels, domains, strict=True):
+        means = [row for row in table.rows if row.domain == domain and row.opponent == MEAN]
+        _draw_bars(axes, domain, means, table.columns)
+    panels[0].legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    return figure
+
+
+def _draw_bars(axes: Axes, domain: str, means: Sequence[Row], columns: Sequence[str]) -> None:
+    width = 0.8 / len(columns)
+    for number, (column, colour) in enumerate(zip(columns, cycle(COLOURS))):
+        places = np.arange(len(means)) - 0.4 + (number + 0.5) * width
+        utilities = [np.nan if (utility := row.columns[column]) is None else utility for row in means]
+        bars = axes.bar(places, utilities, 0.92 * width, color=colour, label=column)
+        axes.bar_label(bars, fmt=lambda height: "" if np.isnan(height) else f"{height:.2f}", fontsize=6, padding=1)
+    axes.set(ylim=(0, 1.1), ylabel="Mean utility", title=domain)
+    axes.set_xticks(range(len(means)), [f"mean of {row.pool}" for row in means])
+    _plain(axes)
 
 
 def _plain(axes: Axes) -> None:

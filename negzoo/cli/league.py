@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from negzoo.cli.console import out, print_json
+from negzoo.cli.shown import save_figure
 
 if TYPE_CHECKING:
     from negzoo.analysis.tables import Table
@@ -106,11 +107,13 @@ def run(
 
 
 def _save(folder: Path, table: "Table") -> None:
+    from negzoo.analysis.plots import league_bars
     from negzoo.analysis.tables import to_markdown
     from negzoo.files import write_json, write_text
 
     write_text(folder / "table.md", to_markdown(table))
     write_json(folder / "results.json", asdict(table))
+    save_figure(league_bars(table), folder / "table.png")
 
 
 def _print_table(table: "Table") -> None:
