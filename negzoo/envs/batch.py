@@ -134,6 +134,8 @@ class NegotiationBatch:
             if rows.size and self.on_finish is not None:
                 self.on_finish(rows)
             self.indices[rows] += np.uint64(self.streams.stride)
+        if not rows.size:
+            return
         who = self.opponent_names(rows)[0]
         raise OpponentError(
             f"{who} ended {_MOST_OPENINGS} negotiations in a row at the opening; nothing can be learned"

@@ -54,6 +54,8 @@ class NegotiationVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> None:
         if learner_seat not in (0, 1):
             raise SettingsError(f"learner_seat = {learner_seat!r}: give 0 (opens) or 1")
+        if isinstance(num_envs, bool) or not isinstance(num_envs, int | np.integer) or num_envs < 1:
+            raise SettingsError(f"num_envs = {num_envs!r}: give a whole number of at least 1")
         self.scenario = domain if isinstance(domain, Scenario) else load(domain)
         self.settings = with_overrides(settings or NegotiationSettings(), overrides)
         self.num_envs, self.learner_seat = num_envs, learner_seat
@@ -95,10 +97,9 @@ class NegotiationVectorEnv(VectorEnv[Any, Any, Any]):
         Raises:
             MoveError: an action outside the action space.
         """
-        chosen = np.asarray(actions)
-        if chosen.dtype.kind not in "iu" or not self.action_space.contains(chosen.astype(np.int64)):
-            raise MoveError(f"{self.scenario.name}: actions {actions!r} are not in {self.action_space}")
-        ended = self.batch.step(self.batch.codec.to_moves(chosen.astype(np.int64)))
+        if not self._seeded:
+            raise SettingsError("step before reset: reset the vector environment first")
+        ended = self.batch.step(self.batch.codec.to_moves(self._checked(actions)))
         rows = np.flatnonzero(ended)
         rewards = np.zeros(self.num_envs)
         rewards[rows] = self.batch.rewards(rows)
@@ -108,6 +109,18 @@ class NegotiationVectorEnv(VectorEnv[Any, Any, Any]):
         info |= self._now()
         observation = self.batch.observe() if rows.size else last
         return observation, rewards, ended, np.zeros(self.num_envs, bool), info
+
+    def _checked(self, actions: Any) -> NDArray[np.int64]:
+        try:
+            chosen = np.asarray(actions)
+        except ValueError:  # a ragged sequence
+            chosen = np.empty(0)
+        if chosen.dtype.kind not in "iu" or not self.action_space.contains(chosen.astype(np.int64)):
+            shown = " ".join(repr(actions).split())[:80]
+            raise MoveError(
+                f"{self.scenario.name}: actions {shown} are not {self.num_envs} in {self.single_action_space}"
+            )
+        return chosen.astype(np.int64)
 
     def _info(self, last: NDArray[np.float32], rows: NDArray[np.int64]) -> dict[str, Any]:
         """What is known of the negotiations that have just ended, at `rows`, and of those that go on."""

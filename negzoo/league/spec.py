@@ -4,7 +4,6 @@ Everything that a file says is checked before anything runs, and an error names 
 """
 
 import tomllib
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -107,9 +106,9 @@ class LeagueFile(Section):
             if stage.pretrained_on not in trained:
                 hint = did_you_mean(stage.pretrained_on, trained) if trained else ""
                 raise ValueError(f'finetune {number}: from: no [[pretrain]] for pool "{stage.pretrained_on}"{hint}')
-        for what, names in (("domains", self.domains), ("pretrain: pool", [stage.pool for stage in self.pretrain])):
-            if twice := [name for name, count in Counter(names).items() if count > 1]:
-                raise ValueError(f'{what}: "{twice[0]}" is there twice')
+        pools = [stage.pool for stage in self.pretrain]
+        if twice := [pool for pool in pools if pools.count(pool) > 1]:
+            raise ValueError(f'pretrain: pool: "{twice[0]}" is there twice')
         if not (self.baseline or self.pretrain):
             raise ValueError("nothing to train: add a [[baseline]] or a [[pretrain]]")
         return self
@@ -133,6 +132,9 @@ class League:
         for path in self.opponent_files:
             load_file(path)
         self.scenarios: list[Scenario] = [load(domain) for domain in file.domains]
+        names = [scenario.name for scenario in self.scenarios]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise LeagueError(f'domains: "{twice[0]}" is there twice')
         self.pools = {name: self._pool(name, members) for name, members in file.pools.items()}
         self.game: NegotiationSettings = _section("game", NegotiationSettings(), file.game)
         self.ppo = _ppo(file.ppo)

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -24,7 +25,7 @@ from negzoo.trajectories import Played, TrajectoryWriter
 
 CHECKPOINT_SECONDS = 60.0
 
-_LOG_BATCH = 4096
+_LOG_BATCH = 65_536
 
 
 class Stopped(Exception):
@@ -33,6 +34,10 @@ class Stopped(Exception):
 
 class Training(Protocol):
     """What trains the models of a job."""
+
+    @property
+    def steps(self) -> int:
+        """Learner steps that each model has learned from so far."""
 
     def run(self, steps: int) -> Iterator[int]:
         """Learn for at least `steps` learner steps per model; yields how many there have been."""
@@ -60,13 +65,13 @@ def run_job(job: Job, progress: Callable[[int], None], should_stop: Callable[[],
     with log as writer:
         recorder = TrainingLog(writer, job.cells) if writer else None
         training = _training(job, recorder)
-        steps = _train(job, training, progress, should_stop)
+        _train(job, training, recorder, progress, should_stop)
         if recorder:
             recorder.flush()
     seconds = (time.monotonic() - began) / len(job.tasks)
     for model, task in enumerate(job.tasks):
         start = task.start.name if task.start else None
-        finish_cell(task.cell, task.folder, training.weights_of(model), steps, seconds, start)
+        finish_cell(task.cell, task.folder, training.weights_of(model), training.steps, seconds, start)
 
 
 def _log_path(job: Job) -> Path:
@@ -75,23 +80,29 @@ def _log_path(job: Job) -> Path:
     return job.log / f"{first.cell.id}-{saved_updates(first.folder):06d}.h5"
 
 
-def _train(job: Job, training: Training, progress: Callable[[int], None], should_stop: Callable[[], bool]) -> int:
-    """Run the training; the learner steps that each model has had."""
-    steps, saved = 0, time.monotonic()
+def _train(
+    job: Job,
+    training: Training,
+    recorder: "TrainingLog | None",
+    progress: Callable[[int], None],
+    should_stop: Callable[[], bool],
+) -> None:
+    saved = time.monotonic()
     for steps in training.run(job.cells[0].steps):
         progress(steps)
         stop = should_stop()
-        if stop or time.monotonic() - saved > CHECKPOINT_SECONDS:
+        if stop or time.monotonic() - saved > CHECKPOINT_SECONDS or (recorder and recorder.is_due):
             _save(job, training)
+            if recorder:
+                recorder.flush()
             saved = time.monotonic()
         if stop:
             raise Stopped
-    return steps
 
 
 def _save(job: Job, training: Training) -> None:
     if not isinstance(training, PopulationTraining):
-        return
+        return  # a job of the manager begins anew
     for model, task in enumerate(job.tasks):
         path = task.folder / CHECKPOINT
         partial = path.with_name(path.name + ".tmp")
@@ -120,55 +131,75 @@ def _initial(task: Task) -> dict[str, torch.Tensor] | None:
     return load_policy(task.start / POLICY)[1] if task.start else None
 
 
+@dataclass(frozen=True)
+class _Finished:
+    """Negotiations that have ended: which model played each, under which seed, against whom."""
+
+    models: NDArray[np.int64]
+    seed: int
+    played: Played
+    names: list[str]
+
+
 class TrainingLog:
-    """Gathers the negotiations of training and writes them model by model."""
+    """Gathers the negotiations of training and writes them model by model.
+
+    They are written when the models are checkpointed and at the end, so none is logged twice after an interruption. A
+    population's opponents draw from the streams (derive_key(seed, 2), index) of the logged seed and index, a manager's
+    from (derive_key(seed, player), index).
+    """
 
     def __init__(self, writer: TrajectoryWriter, cells: tuple[Cell, ...]) -> None:
         self.writer, self.cells = writer, cells
-        self._waiting: list[tuple[NDArray[np.int64], Played, list[str]]] = []
-        self._count = 0
+        self._waiting: list[_Finished] = []
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so much is waiting that it should be written."""
+        return sum(len(finished.models) for finished in self._waiting) >= _LOG_BATCH
 
     def watch(self, training: PopulationTraining) -> None:
         """Take over every negotiation that ends in a population."""
         batch, envs = training.envs.batch, training.ppo.envs
 
         def take(rows: NDArray[np.int64]) -> None:
-            self._add(rows // envs, batch.negotiations, rows, batch.indices[rows], batch.opponent_names(rows))
+            played = _played(batch.negotiations, rows, batch.indices[rows])
+            models, names = rows // envs, batch.opponent_names(rows)
+            for model in np.unique(models).tolist():
+                own = np.flatnonzero(models == model)
+                seed = self.cells[model].seed
+                self._waiting.append(_Finished(models[own], seed, _part(played, own), [names[i] for i in own]))
 
         batch.on_finish = take
 
     def add_env(self, env: NegotiationEnv) -> None:
         """Take over a negotiation that has just ended in an environment."""
-        row, index = np.zeros(1, np.int64), np.array([env.episode], np.uint64)
-        self._add(row, env.negotiations, row, index, [env.opponent_name])
-
-    def _add(
-        self,
-        models: NDArray[np.int64],
-        table: Negotiations,
-        rows: NDArray[np.int64],
-        indices: NDArray[np.uint64],
-        names: list[str],
-    ) -> None:
-        played = Played(table.moves[rows], table.step[rows], table.ending[rows], indices.copy(), table.clock)
-        self._waiting.append((models, played, names))
-        self._count += len(rows)
-        if self._count >= _LOG_BATCH:
-            self.flush()
+        row = np.zeros(1, np.int64)
+        played = _played(env.negotiations, row, np.array([env.episode], np.uint64))
+        self._waiting.append(_Finished(row, env.seed, played, [env.opponent_name]))
 
     def flush(self) -> None:
         """Write what is waiting."""
-        if not self._waiting:
-            return
-        models = np.concatenate([part[0] for part in self._waiting])
-        parts = [part[1] for part in self._waiting]
-        names = [name for part in self._waiting for name in part[2]]
-        moves, step, ending, index = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("moves", "step", "ending", "index")
-        )
-        for model in np.unique(models).tolist():
-            own = np.flatnonzero(models == model)
-            played = Played(moves[own], step[own], ending[own], index[own], parts[0].clock)
-            cell = self.cells[model]
-            self.writer.write(cell.scenario, played, labels(cell, [names[i] for i in own], cell.seed, "train"))
-        self._waiting, self._count = [], 0
+        groups: dict[tuple[int, int], list[_Finished]] = {}
+        for finished in self._waiting:
+            groups.setdefault((int(finished.models[0]), finished.seed), []).append(finished)
+        for (model, seed), group in groups.items():
+            cell, names = self.cells[model], [name for finished in group for name in finished.names]
+            played = _joined([finished.played for finished in group])
+            self.writer.write(cell.scenario, played, labels(cell, names, seed, "train"))
+        self._waiting = []
+
+
+def _played(table: Negotiations, rows: NDArray[np.int64], indices: NDArray[np.uint64]) -> Played:
+    return Played(table.moves[rows], table.step[rows], table.ending[rows], indices, table.clock)
+
+
+def _part(played: Played, rows: NDArray[np.int64]) -> Played:
+    return Played(played.moves[rows], played.step[rows], played.ending[rows], played.index[rows], played.clock)
+
+
+def _joined(parts: list[Played]) -> Played:
+    moves, step, ending, index = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("moves", "step", "ending", "index")
+    )
+    return Played(moves, step, ending, index, parts[0].clock)

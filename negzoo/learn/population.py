@@ -118,10 +118,11 @@ class PopulationPolicy(Policy):
 
     def probabilities(self, logits: Tensor, opening: Tensor) -> tuple[Tensor, ...]:
         """Each head's probabilities, accepting masked where no offer stands."""
-        return tuple(
-            torch.softmax(view, -1)
-            for view in split_heads(masked_(logits, opening, self.interface.accept), self.interface.heads)
-        )
+        return tuple(torch.softmax(view, -1) for view in self.masked_heads(logits, opening))
+
+    def masked_heads(self, logits: Tensor, opening: Tensor) -> tuple[Tensor, ...]:
+        """Each head's logits, accepting masked in place where no offer stands."""
+        return split_heads(masked_(logits, opening, self.interface.accept), self.interface.heads)
 
     @torch.no_grad()
     def forward(self, batch: Any, state: Any = None, **_: Any) -> Batch:
@@ -132,7 +133,7 @@ class PopulationPolicy(Policy):
         everyone = torch.cat([rows, room])
         opening = self.opening(everyone)
         heads = [
-            torch.stack([view.argmax(-1) for view in self.probabilities(seen.logits, masked)], -1)
+            torch.stack([view.argmax(-1) for view in self.masked_heads(seen.logits, masked)], -1)
             for seen, masked in zip(
                 self.look(self.stacks[0].pad(everyone)), torch.split(opening, self.chunk), strict=True
             )

@@ -161,7 +161,6 @@ def test_the_table_fits_80_columns_with_every_figure_whole(negzoo_cli, league, t
             assert all(cell == "–" or len(cell) == 5 for cell in row[1:])
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="known-(Pre) and late hardliner are cut short")
 @pytest.mark.usefixtures("carried_out")
 def test_the_table_has_every_heading_whole(negzoo_cli, league, tmp_path):
     assert "…" not in negzoo_cli("league", "run", league, "--out", tmp_path / "runs").stdout
@@ -183,7 +182,6 @@ def test_a_title_in_brackets_is_no_markup(negzoo_cli, tmp_path, title):
     assert title in negzoo_cli("league", "run", path, "--out", tmp_path / "runs").stdout
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="a plan takes the brackets of a title for markup")
 @pytest.mark.parametrize("title", ["[draft] T3", "T3 [/b]"])
 def test_a_planned_title_in_brackets_is_no_markup(negzoo_cli, tmp_path, title):
     path = write_league(tmp_path / "league.toml", "A small league", title)
@@ -201,13 +199,13 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_line(negzoo_cli, league,
 def test_at_least_one_worker_is_needed(negzoo_cli, league, tmp_path):
     result = negzoo_cli("league", "run", league, "--out", tmp_path / "runs", "--workers", 0)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "negzoo: --workers 0: give a whole number of at least 1\n"
+    assert "--workers" in result.stderr
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_folder_in_use_is_told_in_one_line(negzoo_cli, league, tmp_path):
     run = Run.under(plan_of(tmp_path), tmp_path / "runs")
-    run.prepare()
-    with run.locked():
+    with run.prepared():
         result = negzoo_cli("league", "run", league, "--out", tmp_path / "runs")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     assert f"{run.folder}: another process is running this league" in result.stderr

@@ -70,7 +70,6 @@ def test_a_failed_cell_is_no_longer_waited_for_and_told(plan, capsys):
     assert capsys.readouterr().err == "failed: laptop · baseline · Conceder1 · model 1: OSError: disk full\n"
 
 
-@pytest.mark.xfail(reason="brackets in a reason are taken for markup")
 @pytest.mark.parametrize("reason", ["KeyError: [/root]", "SettingsError: [ppo]: gamma"])
 def test_brackets_in_a_reason_are_no_markup(plan, capsys, reason):
     Tally(plan, {}).failed(plan.cells[0], reason)

@@ -167,7 +167,6 @@ def test_who_never_lets_the_learner_move_is_told():
     assert str(error.value) == "Late ended 1000 negotiations in a row at the opening; nothing can be learned"
 
 
-@pytest.mark.xfail(raises=IndexError, reason="the last try is taken for a failure, and then nobody is to blame")
 def test_the_last_try_may_succeed():
     batch = batch_that_opens_late(999)
     batch.reset()

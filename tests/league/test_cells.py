@@ -132,7 +132,6 @@ def test_a_damaged_result_is_told_with_a_way_out(tmp_path, content):
     assert str(error.value).endswith(f"delete the folder {tmp_path} to train it again")
 
 
-@pytest.mark.xfail(raises=UnicodeDecodeError, reason="bytes that are no text are not expected")
 def test_random_bytes_are_no_result(tmp_path):
     (tmp_path / RESULT).write_bytes(b"\xff\x00\xfe")
     with pytest.raises(LeagueError, match="not a result"):

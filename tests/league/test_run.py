@@ -1,6 +1,7 @@
 """The folder of a run: where it is, what it says of itself, and what in it is done."""
 
 import json
+from contextlib import suppress
 from dataclasses import asdict
 
 import pytest
@@ -13,6 +14,11 @@ from negzoo.league.run import Run
 from tests.league.leagues import plan_of, result_of
 
 
+def prepare(run):
+    with run.prepared():
+        pass
+
+
 def test_a_plan_has_its_own_folder(tmp_path):
     plan = plan_of(tmp_path)
     run = Run.under(plan, tmp_path / "runs")
@@ -23,7 +29,7 @@ def test_a_plan_has_its_own_folder(tmp_path):
 
 def test_the_folder_says_what_is_run_and_with_what(tmp_path):
     run = Run.under(plan_of(tmp_path, models=5, scale=0.5), tmp_path / "runs")
-    run.prepare()
+    prepare(run)
     league = json.loads((run.folder / "league.json").read_text("utf-8"))
     assert (league["name"], league["domains"]) == ("small", ["laptop"])
     assert league["finetune"] == [{"from": "known", "opponents": "unknown", "steps": 50, "models": 5}]
@@ -35,11 +41,11 @@ def test_the_folder_says_what_is_run_and_with_what(tmp_path):
 
 def test_preparing_twice_keeps_what_is_done(tmp_path):
     run = Run.under(plan_of(tmp_path), tmp_path / "runs")
-    run.prepare()
+    prepare(run)
     cell = run.plan.cells[0]
     result = result_of(cell.id, Conceder1=0.5)
     write_json(run.cell_folder(cell.id) / RESULT, asdict(result))
-    run.prepare()
+    prepare(run)
     assert run.results == {cell.id: result}
     assert run.result(cell) == result
     assert run.result(run.plan.cells[1]) is None
@@ -48,15 +54,33 @@ def test_preparing_twice_keeps_what_is_done(tmp_path):
 def test_a_folder_that_cannot_be_written_is_told_with_a_way_out(tmp_path):
     (tmp_path / "file").write_text("in the way", "utf-8")
     with pytest.raises(LeagueError) as error:
-        Run.under(plan_of(tmp_path), tmp_path / "file").prepare()
+        prepare(Run.under(plan_of(tmp_path), tmp_path / "file"))
     assert str(error.value).startswith(f"{tmp_path / 'file'}")
     assert str(error.value).endswith("choose another folder with --out")
 
 
 def test_a_folder_in_use_is_closed_to_others_until_it_is_free(tmp_path):
     run = Run.under(plan_of(tmp_path), tmp_path / "runs")
-    run.prepare()
-    with run.locked(), pytest.raises(LeagueError, match="another process is running this league"), run.locked():
+    other = Run.under(run.plan, tmp_path / "runs")
+    with run.prepared(), pytest.raises(LeagueError, match="another process is running this league"), other.prepared():
         pass
-    with run.locked():
+    with other.prepared():
         assert run.folder.is_dir()
+
+
+def test_whoever_is_kept_out_changes_nothing(tmp_path):
+    run = Run.under(plan_of(tmp_path), tmp_path / "runs")
+    with run.prepared():
+        before = {path: path.stat().st_mtime_ns for path in run.folder.glob("*.json")}
+        with pytest.raises(LeagueError):
+            prepare(Run.under(run.plan, tmp_path / "runs"))
+        assert len(before) == 2
+        assert {path: path.stat().st_mtime_ns for path in run.folder.glob("*.json")} == before
+
+
+def test_a_folder_is_free_again_after_an_error(tmp_path):
+    run = Run.under(plan_of(tmp_path), tmp_path / "runs")
+    with suppress(ZeroDivisionError), run.prepared():
+        raise ZeroDivisionError
+    prepare(run)
+    assert (run.folder / "run.json").exists()

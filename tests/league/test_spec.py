@@ -176,9 +176,6 @@ def test_an_unknown_key_is_told_with_the_one_that_was_meant(tmp_path, old, new, 
     assert message.endswith(f'(did you mean "{hint}"?)')
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, reason="that the right key is missing comes first, the misspelt one is not named"
-)
 @pytest.mark.parametrize(
     ("old", "new", "hint"),
     [
@@ -233,7 +230,7 @@ def test_steps_are_whole_numbers_of_at_least_1(tmp_path, place, key, given, valu
         ("models = 2", 'models = "2"', "models: ", "2"),
         ("models = 2", "models = true", "models: ", "True"),
         ("models = 2", "seed = -1", "seed: ", "-1"),
-        ("models = 2", "learner_seat = 2", "learner_seat: ", "0 or 1"),
+        ("models = 2", "learner_seat = 2", "learner_seat: ", "at most 1"),
         ("models = 2", 'lineage = "papr"', "lineage: ", "'paper' or 'genius'"),
         ('name = "small"', 'name = "a/b"', "name: ", "a/b"),
         ('name = "small"', 'name = "../up"', "name: ", "../up"),
@@ -241,10 +238,10 @@ def test_steps_are_whole_numbers_of_at_least_1(tmp_path, place, key, given, valu
         ('name = "small"', "name = 3", "name: ", "3"),
         ('["laptop"]', '"laptop"', "domains: ", "laptop"),
         ('["laptop"]', "[3]", "domains 1: ", "3"),
-        ('["laptop"]', "[]", "domains: ", "at least 1"),
+        ('["laptop"]', "[]", "domains: ", "at least one"),
         ('["Conceder1"]', "[3]", 'pool "unknown", entry 1: ', "3"),
         ('["Conceder1"]', '"Conceder1"', 'pool "unknown": ', "Conceder1"),
-        ('["Conceder1"]', "[]", 'pool "unknown": ', "at least 1"),
+        ('["Conceder1"]', "[]", 'pool "unknown": ', "at least one"),
         ('["Conceder1"]', '[{opponent = "Linear", weight = 0}]', 'pool "unknown", entry 1: weight: ', "0"),
         ('["Conceder1"]', '[{opponent = "Linear", weight = -1}]', 'pool "unknown", entry 1: weight: ', "-1"),
         ('["Conceder1"]', '[{opponent = "Linear", weight = nan}]', 'pool "unknown", entry 1: weight: ', "nan"),
@@ -257,7 +254,7 @@ def test_steps_are_whole_numbers_of_at_least_1(tmp_path, place, key, given, valu
         ("rounds = 40", "no_deal_reward = nan", "[game]: no_deal_reward = nan: ", "finite"),
         ("rounds = 40", "no_deal_reward = true", "[game]: no_deal_reward = True: ", "finite"),
         ("envs = 4", "gamma = 1.5", "[ppo]: gamma = 1.5: ", "from 0 to 1"),
-        ("envs = 4", "learning_rate = -1", "[ppo]: learning_rate = -1: ", "positive"),
+        ("envs = 4", "learning_rate = -1", "[ppo]: learning_rate = -1: ", "above 0"),
         ("envs = 4", 'preset = "papr"', "[ppo]: ", 'did you mean "paper"?'),
     ],
 )
@@ -267,7 +264,6 @@ def test_a_value_that_cannot_be_is_told_with_its_place(tmp_path, old, new, place
     assert shown in message.removeprefix(place)
 
 
-@pytest.mark.xfail(raises=(TypeError, pytest.fail.Exception), reason="taken, or raised as a bug")
 @pytest.mark.parametrize(
     ("old", "new"),
     [
