@@ -118,7 +118,7 @@ class NegotiationVectorEnv(VectorEnv[Any, Any, Any]):
         if chosen.dtype.kind not in "iu" or not self.action_space.contains(chosen.astype(np.int64)):
             shown = " ".join(repr(actions).split())[:80]
             raise MoveError(
-                f"{self.scenario.name}: actions {shown} are not {self.num_envs} in {self.single_action_space}"
+                f"{self.scenario.name}: actions {shown} are not in {self.single_action_space}, {self.num_envs} times"
             )
         return chosen.astype(np.int64)
 

@@ -41,6 +41,9 @@ from negzoo.scenario import Scenario
 
 _WEIGHTS_LANE, _SAMPLING_LANE, _ENVS_LANE = range(3)
 
+_MOST_IDLE = 10
+"""So many updates in a row may go by without a turn of the learner."""
+
 
 class TurnBasedEnv(PettingZooEnv):
     """A negotiation as Tianshou wants it: observations name the agent, infos hold what its seated opponent plays."""
@@ -161,15 +164,16 @@ class TurnBasedDispatcher(MARLDispatcher[OnPolicyAlgorithm[Any]]):
 
     def dispatch_process_fn(self, batch: Any, buffer: ReplayBuffer, indices: NDArray[np.int64]) -> Batch:
         is_last = np.isin(indices, buffer.last_index)
-        prepared = {}
+        prepared: dict[str | int, Any] = {}
         for agent, algorithm in self.algorithms.items():
             folded = fold_turns(batch, is_last, str(agent))
             count = len(folded.unfinished)
+            if count < 2:  # of a single turn no advantage can be normalised
+                prepared[agent] = Batch()
+                continue
             self.turns[str(agent)] += count
-            rows = np.arange(count)
-            prepared[agent] = (
-                algorithm._preprocess_batch(cast(Any, folded.batch), cast(Any, folded), rows) if count else Batch()
-            )
+            turns, buffered = cast(Any, folded.batch), cast(Any, folded)
+            prepared[agent] = algorithm._preprocess_batch(turns, buffered, np.arange(count))
         return Batch(prepared)
 
 
@@ -266,16 +270,17 @@ class ManagerTraining:
         with generators.running():
             trainer = self._trainer(ceil(steps / self.ppo.horizon) + 1)
             trainer.reset()
+        idle = 0
         while self.steps < steps:
             before = self.steps
             self._anneal(before / steps)
             with generators.running():
                 trainer.execute_epoch()
-            if self.steps == before:
-                raise OpponentError(
-                    f"{self.opponent.name} ends its negotiations at the opening; nothing can be learned"
-                )
-            yield self.steps
+            idle = idle + 1 if self.steps == before else 0
+            if idle == _MOST_IDLE:
+                raise OpponentError(f"{self.opponent.name} never lets the learner move; nothing can be learned")
+            if not idle:
+                yield self.steps
 
     def _trainer(self, epochs: int) -> OnPolicyTrainer:
         moves = 2 * self.ppo.horizon

@@ -122,7 +122,10 @@ def _whole(name: str, value: object, low: int) -> None:
 def _number(name: str, value: object, low: float = -np.inf, high: float = np.inf, above: float | None = None) -> float:
     wanted = f"from {low:g} to {high:g}" if high < np.inf else f"of at least {low:g}" if above is None else "above 0"
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    figure = float(value) if number else np.nan  # type: ignore[arg-type]
+    try:
+        figure = float(value) if number else np.nan  # type: ignore[arg-type]
+    except OverflowError:
+        figure = np.inf
     if not np.isfinite(figure) or not low <= figure <= high or (above is not None and figure <= above):
         raise SettingsError(f"{name} = {value!r}: give a number {wanted}")
     return figure

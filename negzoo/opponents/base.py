@@ -100,6 +100,10 @@ def with_noise(name: str, noise: float) -> str:
 
 def check_number(what: str, value: object, low: float, *, above: bool = False) -> None:
     """Refuse anything but a finite number of at least `low` (or above it)."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and np.isfinite(float(value))
-    if not number or float(value) < low or (above and float(value) == low):  # type: ignore[arg-type]
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    try:
+        figure = float(value) if number else np.nan  # type: ignore[arg-type]
+    except OverflowError:
+        figure = np.inf
+    if not np.isfinite(figure) or figure < low or (above and figure == low):
         raise OpponentError(f"{what} = {value!r}: give a number {'above' if above else 'of at least'} {low:g}")

@@ -354,7 +354,7 @@ def test_a_seat_that_is_none_is_told(seat):
 
 
 def test_it_needs_a_table():
-    with pytest.raises(SettingsError, match="at least one negotiation is needed"):
+    with pytest.raises(SettingsError, match="give a whole number of at least 1"):
         vector(LAPTOP, "Linear", 0)
 
 

@@ -7,10 +7,14 @@ import pytest
 from negzoo.errors import LeagueError
 from negzoo.league.spec import read_league
 from negzoo.learn.settings import PPOSettings
-from negzoo.opponents import resolve
+from negzoo.opponents import registry, resolve
 from negzoo.scenario import load
 from tests.league.leagues import TEXT, league_of, write_league
 
+AT_LEAST_1 = "give a whole number of at least 1"
+LETTERS = "use letters, digits, - and _"
+POOLS = '[pools]\nknown = ["Boulware2", "Linear"]\nunknown = ["Conceder1"]'
+TWICE = '[[pretrain]]\npool = "known"\nsteps_per_opponent = 7\n\n[[pretrain]]\n'
 SHIPPED = sorted((Path(__file__).resolve().parents[2] / "leagues").glob("*.toml"))
 
 
@@ -68,6 +72,33 @@ def test_a_stage_may_have_its_own_number_of_models(tmp_path):
     assert league.models(league.file.baseline[0]) == 2
 
 
+STUBBORN = """
+from negzoo.opponents import Offer, PythonOpponent, register
+
+@register("Stubborn")
+class Stubborn(PythonOpponent):
+    def respond(self, view):
+        return Offer(view.best)
+"""
+
+
+@pytest.fixture
+def own_opponents(tmp_path, monkeypatch):
+    """A league with opponents of one's own in a file beside it, and a registry that forgets them after the test."""
+    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
+    (tmp_path / "mine.py").write_text(STUBBORN, "utf-8")
+    path = write_league(tmp_path / "league.toml", '["Conceder1"]', '["Stubborn", "Conceder1"]')
+    path.write_text(f'opponent_files = ["mine.py"]\n{path.read_text("utf-8")}', "utf-8")
+    return path
+
+
+def test_opponents_of_ones_own_are_found_beside_the_league_file(own_opponents, monkeypatch):
+    monkeypatch.chdir("/")
+    league = read_league(own_opponents, scale=0.5)
+    assert [opponent.name for opponent in league.pools["unknown"].members] == ["Stubborn", "Conceder1"]
+    assert league.opponent_files == (own_opponents.with_name("mine.py"),)
+
+
 # What the command line overrides
 
 
@@ -93,13 +124,22 @@ def test_the_scale_multiplies_all_steps_and_leaves_at_least_one(tmp_path, scale,
         ({"scale": float("inf")}, "--scale inf: give a positive number"),
         ({"models": 0}, "--models 0: give a whole number of at least 1"),
         ({"models": -2}, "--models -2: give a whole number of at least 1"),
-        ({"domains": ["laptp"]}, 'no domain "laptp" (did you mean "laptop"?)'),
+        ({"domains": ["laptp"]}, '--domains: no domain "laptp" (did you mean "laptop"?)'),
+        ({"domains": ["grocery", "mine.toml"]}, "--domains: mine.toml: no such file"),
+        ({"domains": ["laptop", "grocery", "laptop"]}, 'domains: "laptop" is there twice'),
     ],
 )
-def test_an_override_out_of_range_is_told(tmp_path, overrides, message):
+def test_an_override_that_cannot_be_is_told(tmp_path, overrides, message):
     with pytest.raises(LeagueError) as error:
         league_of(tmp_path, **overrides)
-    assert message in str(error.value)
+    assert str(error.value).startswith(message)
+
+
+def test_a_mistake_in_the_file_is_told_even_where_it_is_overridden(tmp_path):
+    path = write_league(tmp_path / "league.toml", '["laptop"]', '["lapto"]')
+    with pytest.raises(LeagueError) as error:
+        read_league(path, domains=["laptop"])
+    assert str(error.value).startswith(f'{path}: no domain "lapto" (did you mean "laptop"?)')
 
 
 # What is wrong
@@ -221,63 +261,111 @@ def test_steps_are_whole_numbers_of_at_least_1(tmp_path, place, key, given, valu
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "place", "shown"),
+    ("old", "new", "message"),
     [
-        ("steps = 500", 'steps = "many"', "baseline 1: steps: ", "many"),
-        ("steps = 500", "steps = 500\nmodels = 0", "baseline 1: models: ", "0"),
-        ("models = 2", "models = 0", "models: ", "0"),
-        ("models = 2", "models = 2.0", "models: ", "2.0"),
-        ("models = 2", 'models = "2"', "models: ", "2"),
-        ("models = 2", "models = true", "models: ", "True"),
-        ("models = 2", "seed = -1", "seed: ", "-1"),
-        ("models = 2", "learner_seat = 2", "learner_seat: ", "at most 1"),
-        ("models = 2", 'lineage = "papr"', "lineage: ", "'paper' or 'genius'"),
-        ('name = "small"', 'name = "a/b"', "name: ", "a/b"),
-        ('name = "small"', 'name = "../up"', "name: ", "../up"),
-        ('name = "small"', 'name = ""', "name: ", ""),
-        ('name = "small"', "name = 3", "name: ", "3"),
-        ('["laptop"]', '"laptop"', "domains: ", "laptop"),
-        ('["laptop"]', "[3]", "domains 1: ", "3"),
-        ('["laptop"]', "[]", "domains: ", "at least one"),
-        ('["Conceder1"]', "[3]", 'pool "unknown", entry 1: ', "3"),
-        ('["Conceder1"]', '"Conceder1"', 'pool "unknown": ', "Conceder1"),
-        ('["Conceder1"]', "[]", 'pool "unknown": ', "at least one"),
-        ('["Conceder1"]', '[{opponent = "Linear", weight = 0}]', 'pool "unknown", entry 1: weight: ', "0"),
-        ('["Conceder1"]', '[{opponent = "Linear", weight = -1}]', 'pool "unknown", entry 1: weight: ', "-1"),
-        ('["Conceder1"]', '[{opponent = "Linear", weight = nan}]', 'pool "unknown", entry 1: weight: ', "nan"),
-        ("[[pretrain]]", "[pretrain]", "pretrain: ", "list"),
-        ("games = 10", "games = 0", "evaluation: games: ", "0"),
-        ("games = 10", 'games = "all"', "evaluation: games: ", "all"),
-        ("rounds = 40", "rounds = 0", "[game]: rounds = 0: ", "whole number"),
-        ("rounds = 40", 'clock = "papr"', '[game]: clock = "papr": ', 'did you mean "paper"?'),
-        ("rounds = 40", "allow_end = 1", "[game]: allow_end = 1: ", "true or false"),
-        ("rounds = 40", "no_deal_reward = nan", "[game]: no_deal_reward = nan: ", "finite"),
-        ("rounds = 40", "no_deal_reward = true", "[game]: no_deal_reward = True: ", "finite"),
-        ("envs = 4", "gamma = 1.5", "[ppo]: gamma = 1.5: ", "from 0 to 1"),
-        ("envs = 4", "learning_rate = -1", "[ppo]: learning_rate = -1: ", "above 0"),
-        ("envs = 4", 'preset = "papr"', "[ppo]: ", 'did you mean "paper"?'),
+        ("steps = 500", 'steps = "many"', "baseline 1: steps: give a whole number (given: 'many')"),
+        ("steps = 500", "steps = 500\nmodels = 0", f"baseline 1: models: {AT_LEAST_1} (given: 0)"),
+        ("models = 2", "models = 0", f"models: {AT_LEAST_1} (given: 0)"),
+        ("models = 2", "models = 2.0", "models: give a whole number (given: 2.0)"),
+        ("models = 2", 'models = "2"', "models: give a whole number (given: '2')"),
+        ("models = 2", "models = true", "models: give a whole number (given: True)"),
+        ("models = 2", "seed = -1", "seed: give a whole number of at least 0 (given: -1)"),
+        ("models = 2", "learner_seat = -1", "learner_seat: give a whole number of at least 0 (given: -1)"),
+        ("models = 2", "learner_seat = 2", "learner_seat: give a whole number of at most 1 (given: 2)"),
+        ("models = 2", "learner_seat = true", "learner_seat: give a whole number (given: True)"),
+        ("models = 2", "learner_seat = 1.0", "learner_seat: give a whole number (given: 1.0)"),
+        ("models = 2", 'lineage = "papr"', "lineage: give 'paper' or 'genius' (given: 'papr')"),
+        ("models = 2", "lineage = 3", "lineage: give 'paper' or 'genius' (given: 3)"),
+        ("models = 2", 'trainer = "manger"', "trainer: give 'population' or 'manager' (given: 'manger')"),
+        ('name = "small"', 'name = "a/b"', f"name: {LETTERS} (given: 'a/b')"),
+        ('name = "small"', 'name = "../up"', f"name: {LETTERS} (given: '../up')"),
+        ('name = "small"', 'name = "small\\n"', f"name: {LETTERS} (given: 'small\\n')"),
+        ('name = "small"', 'name = ""', f"name: {LETTERS} (given: '')"),
+        ('name = "small"', "name = 3", "name: give a text (given: 3)"),
+        ('title = "A small league"', "title = 3", "title: give a text (given: 3)"),
+        ('["laptop"]', '"laptop"', "domains: give a list (given: 'laptop')"),
+        ('["laptop"]', "[3]", "domains 1: give a text (given: 3)"),
+        ('["laptop"]', "[]", "domains: give at least one (given: [])"),
+        ('["laptop"]', '["laptop", "grocery", "laptop"]', 'domains: "laptop" is there twice'),
+        ('["laptop"]', '["laptop", "Laptop"]', 'domains: "laptop" is there twice'),
+        ("models = 2", 'opponent_files = "mine.py"', "opponent_files: give a list (given: 'mine.py')"),
+        ("models = 2", "opponent_files = [3]", "opponent_files 1: give a text (given: 3)"),
+        (POOLS, "pools = 3", "pools: give a table (given: 3)"),
+        (POOLS, "[pools]", "pools: give at least one (given: {})"),
+        ('["Conceder1"]', "[3]", 'pool "unknown", entry 1: give a table (given: 3)'),
+        ('["Conceder1"]', '"Conceder1"', "pool \"unknown\": give a list (given: 'Conceder1')"),
+        ('["Conceder1"]', "[]", 'pool "unknown": give at least one (given: [])'),
+        ('["Conceder1"]', "[{opponent = 3}]", 'pool "unknown", entry 1: opponent: give a text (given: 3)'),
+        ("[[pretrain]]", "[pretrain]", "pretrain: give a list (given: {'pool': 'known', 'steps_per_opponent': 300})"),
+        ("[[pretrain]]\n", TWICE, 'pretrain: pool: "known" is there twice'),
+        ("[evaluation]", "[[evaluation]]", "evaluation: give a table (given: [{'games': 10}])"),
+        ("[game]", "[[game]]", "game: give a table (given: [{'rounds': 40}])"),
+        ("games = 10", "games = 0", f"evaluation: games: {AT_LEAST_1} (given: 0)"),
+        ("games = 10", 'games = "all"', "evaluation: games: give a whole number (given: 'all')"),
+        ("rounds = 40", "rounds = 0", "[game]: rounds = 0: give a whole number from 1 to 100,000"),
+        ("rounds = 40", 'clock = "papr"', '[game]: clock = "papr": unknown (did you mean "paper"?)'),
+        ("rounds = 40", "allow_end = 1", "[game]: allow_end = 1: give true or false"),
+        ("rounds = 40", "no_deal_reward = nan", "[game]: no_deal_reward = nan: give a finite number"),
+        ("rounds = 40", "no_deal_reward = true", "[game]: no_deal_reward = True: give a finite number"),
+        ("envs = 4", "gamma = 1.5", "[ppo]: gamma = 1.5: give a number from 0 to 1"),
+        ("envs = 4", "learning_rate = -1", "[ppo]: learning_rate = -1: give a number above 0"),
+        ("envs = 4", 'normalise_advantages = "no"', "[ppo]: normalise_advantages = 'no': give true or false"),
+        ("hidden = [8, 8]", "hidden = 8", "[ppo]: hidden = 8: give a list of widths, such as [64, 64]"),
+        ("envs = 4", "envs = 5", "[ppo]: horizon = 32: give a multiple of envs = 5"),
+        ("envs = 4", 'preset = "papr"', '[ppo]: unknown preset "papr" (did you mean "paper"?)'),
+        ("envs = 4", "preset = 3", '[ppo]: unknown preset "3" (known: paper)'),
+        ("envs = 4", "preset = []", '[ppo]: unknown preset "[]" (known: paper)'),
     ],
 )
-def test_a_value_that_cannot_be_is_told_with_its_place(tmp_path, old, new, place, shown):
-    message = complaint(write_league(tmp_path / "league.toml", old, new))
-    assert message.startswith(place)
-    assert shown in message.removeprefix(place)
+def test_a_value_that_cannot_be_is_told_with_its_place(tmp_path, old, new, message):
+    assert complaint(write_league(tmp_path / "league.toml", old, new)) == message
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("weight", "wanted"),
     [
-        ("envs = 4", 'preset = ["paper"]'),
-        ("envs = 4", 'normalise_advantages = "no"'),
-        ("models = 2", "learner_seat = true"),
-        ('["Conceder1"]', '[{opponent = "Linear", weight = "2"}]'),
-        ('["Conceder1"]', '[{opponent = "Linear", weight = true}]'),
-        ('["laptop"]', '["laptop", "Laptop"]'),
-        ("[[pretrain]]\n", '[[pretrain]]\npool = "known"\nsteps_per_opponent = 7\n\n[[pretrain]]\n'),
+        ("0", "give a number above 0"),
+        ("-1", "give a number above 0"),
+        ("nan", "give a number above 0"),
+        ('"2"', "give a number (given: '2')"),
+        ("true", "give a number (given: True)"),
+        ("[2]", "give a number (given: [2])"),
     ],
 )
-def test_a_value_that_cannot_be_is_not_taken(tmp_path, old, new):
-    complaint(write_league(tmp_path / "league.toml", old, new))
+def test_a_weight_is_a_number_above_0(tmp_path, weight, wanted):
+    members = f'[{{opponent = "Linear", weight = {weight}}}]'
+    message = complaint(write_league(tmp_path / "league.toml", '["Conceder1"]', members))
+    assert message.startswith(f'pool "unknown", entry 1: weight: {wanted}')
+
+
+def test_of_several_mistakes_a_key_that_is_unknown_is_told_first(tmp_path):
+    """It may be the one that is missing, misspelt."""
+    path = write_league(tmp_path / "league.toml", "steps = 500", 'stesp = 500\nmodels = "two"')
+    path.write_text(path.read_text("utf-8").replace("models = 2\n", "models = 0\n"), "utf-8")
+    assert complaint(path) == 'baseline 1: unknown key "stesp" (did you mean "steps"?)'
+
+
+def test_a_pool_to_start_from_is_given_under_one_name_only(tmp_path):
+    """The name that it has in Python is no key."""
+    path = write_league(tmp_path / "league.toml", 'from = "known"', 'from = "known"\npretrained_on = "known"')
+    assert complaint(path) == 'finetune 1: unknown key "pretrained_on" (known: from, models, opponents, steps)'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "{}: no such Python file"),
+        ("\n1 / 0", "{}, line 2: ZeroDivisionError: division by zero"),
+        ("x = 1\ndef", "{}, line 2: SyntaxError: "),
+        ("", 'pool "unknown", entry 1: unknown opponent "Stubborn" (known: '),
+    ],
+)
+def test_a_mistake_in_a_file_of_opponents_is_told(own_opponents, content, message):
+    mine = own_opponents.with_name("mine.py")
+    mine.unlink()
+    if content is not None:
+        mine.write_text(content, "utf-8")
+    assert complaint(own_opponents).startswith(message.format(mine))
 
 
 def test_a_league_that_trains_nothing_is_told(tmp_path):

@@ -342,10 +342,15 @@ def test_a_turn_left_over_from_the_minibatches_is_learned_from_with_the_last_of_
     assert has_learned(ManagerTraining(TOY, resolve("Linear"), SHORT, replace(TINY, minibatch=minibatch), 0))
 
 
-@pytest.mark.filterwarnings("ignore:std")
 @SEATS
-def test_a_rollout_of_two_moves_is_learned_from(seat):
-    assert has_learned(ManagerTraining(TOY, resolve("Linear"), SHORT, replace(TINY, horizon=1, envs=1), 0, seat), 9)
+def test_a_rollout_of_a_few_moves_is_learned_from(seat):
+    assert has_learned(ManagerTraining(TOY, resolve("Linear"), SHORT, replace(TINY, horizon=3, envs=1), 0, seat), 9)
+
+
+def test_a_rollout_of_one_turn_alone_is_not_learned_from():
+    training = ManagerTraining(TOY, resolve("Linear"), SHORT, replace(TINY, horizon=1, envs=1), 0)
+    with pytest.raises(OpponentError, match="nothing can be learned"):
+        list(training.run(9))
 
 
 class Opens(PythonOpponent):
@@ -363,7 +368,7 @@ def test_who_never_lets_the_learner_move_is_told():
     training = ManagerTraining(TOY, Opens(0, 1), SHORT, TINY, 0, learner_seat=1)
     with pytest.raises(OpponentError) as error:
         next(training.run(90))
-    assert str(error.value) == "Opens ends its negotiations at the opening; nothing can be learned"
+    assert str(error.value) == "Opens never lets the learner move; nothing can be learned"
 
 
 def test_who_seldom_lets_the_learner_move_is_learned_from():
