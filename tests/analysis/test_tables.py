@@ -19,12 +19,12 @@ def plan(tmp_path):
 
 
 def results_of(plan, baseline=(), pretrained=(), finetuned=()):
-    """Results by stage: of each model on Conceder1, but of a pre-trained one on Boulware2, Linear and Conceder1."""
+    """Results by stage: of each model on its opponent, but of a pre-trained one on Boulware2, Linear and Conceder1."""
     found = {}
     for stage, utilities in (("baseline", baseline), ("pretrain", pretrained), ("finetune", finetuned)):
         cells = [cell for cell in plan.cells if cell.stage == stage]
         for cell, earned in zip(cells, utilities, strict=False):
-            names = NAMES if stage == "pretrain" else ("Conceder1",)
+            names = NAMES if stage == "pretrain" else (cell.opponent.name,)
             earned = earned if stage == "pretrain" else (earned,)
             found[cell.id] = result_of(cell.id, **dict(zip(names, earned, strict=True)))
     return found
@@ -89,8 +89,12 @@ def test_what_is_missing_is_a_dash(plan):
 
 def test_a_mean_over_a_pool_of_which_a_part_is_missing_is_a_dash(tmp_path):
     plan = plan_of(tmp_path, '["Conceder1"]', '["Conceder1", "Conceder2"]')
-    results = results_of(plan, baseline=(0.5,))
-    assert learned(league_table(plan, results))["unknown", MEAN][0] is None
+    without = league_table(plan, results_of(plan, baseline=(0.5, 0.7)))
+    assert [learned(without)["unknown", name][0] for name in ("Conceder1", "Conceder2", MEAN)] == [0.7, None, None]
+    line = next(line for line in to_markdown(without).splitlines() if "| unknown | mean |" in line)
+    assert line.startswith("| laptop | unknown | mean | – |")
+    complete = league_table(plan, results_of(plan, baseline=(0.5, 0.7, 0.9)))
+    assert learned(complete)["unknown", MEAN][0] == pytest.approx((0.7 + 0.9) / 2)
 
 
 def test_every_domain_has_its_own_rows(tmp_path):

@@ -1,5 +1,6 @@
 """How a run is followed: lines where nobody watches, a bar on a terminal; both count the same."""
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -7,7 +8,9 @@ from rich.console import Console
 
 from negzoo.cli import progress
 from negzoo.cli.progress import Bar, Lines, Tally, show_progress
+from negzoo.scenario import write_toml
 from tests.league.leagues import plan_of, result_of
+from tests.learn.bargains import TOY
 
 
 @pytest.fixture
@@ -73,7 +76,22 @@ def test_a_failed_cell_is_no_longer_waited_for_and_told(plan, capsys):
 @pytest.mark.parametrize("reason", ["KeyError: [/root]", "SettingsError: [ppo]: gamma"])
 def test_brackets_in_a_reason_are_no_markup(plan, capsys, reason):
     Tally(plan, {}).failed(plan.cells[0], reason)
-    assert reason in capsys.readouterr().err
+    Tally(plan, {}).note(reason)
+    failed, noted = capsys.readouterr().err.splitlines()
+    assert failed == f"failed: laptop · baseline · Conceder1 · model 1: {reason}"
+    assert noted == reason
+
+
+def test_brackets_in_a_name_are_no_markup(tmp_path, terminal):
+    """In lines, and in the bar that a terminal shows."""
+    write_toml(replace(TOY, name="[draft] toy"), tmp_path / "toy.toml")
+    bracketed = plan_of(tmp_path, domains=[str(tmp_path / "toy.toml")])
+    cell = bracketed.cells[0]
+    Tally(bracketed, {}).failed(cell, "OSError")
+    assert "failed: [draft] toy · baseline" in terminal.getvalue()
+    with show_progress(bracketed, {}) as bar:
+        bar.advanced(cell, 10)
+    assert "[draft] toy · baseline" in terminal.getvalue().partition("OSError")[2]
 
 
 # Lines

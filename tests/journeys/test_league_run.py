@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -168,8 +169,18 @@ def test_the_same_command_again_does_nothing_and_prints_the_same(alone):
     assert {path: path.stat().st_mtime_ns for path in files} == files
 
 
-def interrupted(arguments, out):
-    """Press Ctrl-C, which reaches the workers too, once two jobs have begun; the exit code and what was said.
+def press_ctrl_c(pid):
+    """It reaches the workers too."""
+    os.killpg(pid, signal.SIGINT)
+
+
+def kill(pid):
+    """It reaches nobody else."""
+    os.kill(pid, signal.SIGKILL)
+
+
+def stopped(arguments, out, stop):
+    """Run the league and stop it once two jobs have begun; the exit code and what was said.
 
     Its output ends when the last worker that could write to it has.
     """
@@ -180,25 +191,38 @@ def interrupted(arguments, out):
         text=True,
         start_new_session=True,
     )
-    while len(list(out.glob("*/cells/*"))) < 4:
-        assert running.poll() is None
-        time.sleep(0.1)
-    os.killpg(running.pid, signal.SIGINT)
-    _, said = running.communicate(timeout=60)
-    return running.returncode, said
+    try:
+        while len(list(out.glob("*/cells/*"))) < 4:
+            assert running.poll() is None
+            time.sleep(0.1)
+        stop(running.pid)
+        _, said = running.communicate(timeout=60)
+        return running.returncode, said
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+
+
+SAVING = "stopping: waiting for the workers to save; the same command goes on from there"
+ORPHANED = pytest.mark.xfail(
+    raises=subprocess.TimeoutExpired, reason="workers save, and then wait for ever for a parent that is no more"
+)
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_saves_and_goes_on_to_the_same_bits(league, tmp_path):
+@pytest.mark.parametrize(
+    ("stop", "code", "told"),
+    [
+        (press_ctrl_c, 130, [SAVING, "negzoo: interrupted"]),
+        pytest.param(kill, -signal.SIGKILL, [], marks=ORPHANED),
+    ],
+)
+def test_a_stopped_run_saves_and_goes_on_to_the_same_bits(league, tmp_path, stop, code, told):
     arguments = [str(league), "--workers", "2", "--scale", "10"]
-    code, said = interrupted([*arguments, "--out", str(tmp_path / "interrupted")], tmp_path / "interrupted")
-    assert code == 130
-    assert said.splitlines() == [
-        "stopping: waiting for the workers to save; the same command goes on from there",
-        "negzoo: interrupted",
-    ]
-    saved = list((tmp_path / "interrupted").glob(f"*/cells/*/{CHECKPOINT}"))
+    ended, said = stopped([*arguments, "--out", str(tmp_path / "stopped")], tmp_path / "stopped", stop)
+    assert (ended, said.splitlines()) == (code, told)
+    saved = list((tmp_path / "stopped").glob(f"*/cells/*/{CHECKPOINT}"))
     assert len(saved) == 4
-    resumed, whole = (ran(arguments, tmp_path / name) for name in ("interrupted", "whole"))
+    resumed, whole = (ran(arguments, tmp_path / name) for name in ("stopped", "whole"))
     assert digests(resumed.folder) == digests(whole.folder)
     assert not any(path.exists() for path in saved)

@@ -4,6 +4,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from negzoo.engine import Negotiations
 from negzoo.engine.rng import derive_key
@@ -44,9 +46,27 @@ def test_draws_depend_on_the_seed_and_are_independent_from_one_negotiation_to_th
     assert all(abs(count - 1000) < 130 for count in pairs.values())
 
 
-def test_the_stratified_schedule_gives_every_member_the_same_tables():
+def test_the_stratified_schedule_deals_the_members_out_in_turn():
     members = pool(LINEAR, HARDLINER, RANDOM, schedule="stratified")
     assert drawn(members, 8).tolist() == [0, 1, 2, 0, 1, 2, 0, 1]
+
+
+@given(st.lists(st.integers(0, 2**63), min_size=1, max_size=20), st.integers(1, 3), st.integers(0, 99))
+def test_a_stratified_member_goes_by_the_negotiation_whatever_the_table_and_the_seed(indices, count, seed):
+    members = pool(*(LINEAR, HARDLINER, RANDOM)[:count], schedule="stratified")
+    seat, rows = members.seat(LAPTOP, 1, len(indices)), np.arange(len(indices))
+    seat.start(rows, np.full(len(indices), derive_key(seed, 1)), np.array(indices, np.uint64))
+    assert seat.member(rows).tolist() == [index % count for index in indices]
+
+
+def test_stratified_members_that_are_not_a_multiple_of_the_tables_all_turn_up_at_each():
+    """Two tables, three members: the tables' negotiations are 0, 2, 4 and 1, 3, 5."""
+    members = pool(LINEAR, HARDLINER, RANDOM, schedule="stratified")
+    seat, rows, met = members.seat(LAPTOP, 1, 2), np.arange(2), []
+    for indices in ([0, 1], [2, 3], [4, 5]):
+        seat.start(rows, np.zeros(2, np.uint64), np.array(indices, np.uint64))
+        met.append(seat.member(rows).tolist())
+    assert met == [[0, 1], [2, 0], [1, 2]]
 
 
 @pytest.mark.parametrize("schedule", ["episode", "stratified"])
