@@ -125,10 +125,13 @@ def _note(plan: Plan, results: dict[str, CellResult]) -> str:
     done = [cell for cell in plan.cells if cell.id in results]
     steps = sum(results[cell.id].steps for cell in done)
     games = plan.league.file.evaluation.games
+    errors = sum(score.endings.get("error", 0) for cell in done for score in results[cell.id].scores.values())
+    faults = f" {errors:,} negotiations ended in an error of a strategy and are left out." if errors else ""
     return (
         f"Individual utility of the selected model, {games} negotiations per figure, a failure counts 0. "
         f"{len(done)} of {len(plan.cells)} models, {steps:,} learner steps. "
-        "Baseline and FT: the best model against that opponent; Pre: the best model over its pool."
+        "Baseline and FT (fine-tuned): the best model against that opponent; Pre (pre-trained): the best over its pool."
+        f"{faults}"
     )
 
 
@@ -147,4 +150,4 @@ def _markdown_lines(table: Table) -> Iterator[str]:
 
 def figure(value: float | None) -> str:
     """A utility as tables print it."""
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None or np.isnan(value) else f"{value:.3f}"

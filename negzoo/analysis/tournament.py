@@ -12,6 +12,7 @@ import signal
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from negzoo.engine import Clock
 from negzoo.league.scores import Score, score
 from negzoo.opponents import Games, Opponent, play
+from negzoo.opponents.plugins import load_file, loaded_files
 from negzoo.scenario import Scenario
 from negzoo.trajectories import Labels, Played, TrajectoryWriter
 
@@ -101,7 +103,7 @@ class Tournament:
         if workers == 1:
             yield from ((fixture, self.play(fixture)) for fixture in fixtures)
             return
-        executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _leave_interrupts_to_parent)
+        executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _join, (loaded_files(),))
         try:
             games = executor.map(self.play, fixtures, chunksize=len(self.opponents))
             yield from zip(fixtures, games, strict=True)
@@ -109,8 +111,11 @@ class Tournament:
             executor.shutdown(cancel_futures=True)
 
 
-def _leave_interrupts_to_parent() -> None:
+def _join(opponent_files: tuple[Path, ...]) -> None:
+    """A worker begins: it knows the user's own opponents, and leaves Ctrl-C to its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for path in opponent_files:
+        load_file(path)
 
 
 def log(writer: TrajectoryWriter, fixture: Fixture, games: Games) -> None:

@@ -54,25 +54,22 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _load_opponents(paths: list[Path] | None) -> None:
-    if paths:
-        from negzoo.opponents.plugins import load_file
-
-        for path in paths:
-            load_file(path)
-
-
 @app.callback()
 def root(
-    _load: Annotated[
+    load: Annotated[
         list[Path] | None,
-        typer.Option("--load", metavar="FILE.py", callback=_load_opponents, help="Opponents of your own; repeatable."),
+        typer.Option("--load", metavar="FILE.py", help="Opponents of your own, before the command; repeatable."),
     ] = None,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """A benchmark for learning to negotiate."""
+    if load:
+        from negzoo.opponents.plugins import load_file
+
+        for path in load:
+            load_file(path)
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 import os
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from negzoo.league.runner import Outcome
 
 app = typer.Typer(no_args_is_help=True, help="Train learners on pools of opponents, as a league file says.")
+
+_HEADING = 9
+"""Characters in a line of a heading over figures."""
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="League file, e.g. leagues/quick.toml.")]
 Domains = Annotated[
@@ -69,7 +73,7 @@ def plan(file: File, domains: Domains = None, models: Models = None, scale: Scal
     table.add_row("all", f"{len(made.cells):,}", f"{made.steps:,}")
     out.print(table)
     cores = os.cpu_count() or 1
-    out.print(f"Domains: {', '.join(scenario.name for scenario in made.league.scenarios)}")
+    out.print(escape(f"Domains: {', '.join(scenario.name for scenario in made.league.scenarios)}"))
     out.print(f"About {_duration(estimated_seconds(made) / cores)} on {cores} workers (`negzoo bench train` measures).")
 
 
@@ -128,9 +132,9 @@ def _domain_table(table: "Table", domain: str) -> RichTable:
     from negzoo.analysis.tables import MEAN, figure
 
     shown = RichTable(padding=(0, 1, 0, 0), box=None, header_style="bold")
-    shown.add_column(domain, no_wrap=True)
+    shown.add_column(escape(domain), overflow="fold", vertical="bottom")
     for column in table.columns:
-        shown.add_column(escape(column), justify="right", vertical="bottom", overflow="fold")
+        shown.add_column(escape("\n".join(wrap(column, _HEADING))), justify="right", no_wrap=True)
     for row in (row for row in table.rows if row.domain == domain):
         mean = row.opponent == MEAN
         figures = [figure(row.columns[column]) for column in table.columns]

@@ -58,6 +58,7 @@ class NegotiationSettings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= MOST_ROUNDS:
                 raise SettingsError(f"{name} = {value!r}: give a whole number from 1 to {MOST_ROUNDS:,}")
+            object.__setattr__(self, name, int(value))
         for name in ("allow_end", "swap_profiles", "observe_utilities"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"{name} = {getattr(self, name)!r}: give true or false")

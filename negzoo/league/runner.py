@@ -24,7 +24,7 @@ from negzoo.league.jobs import Job, Task, make_jobs
 from negzoo.league.plan import Cell
 from negzoo.league.run import Run
 from negzoo.league.selection import selected_start
-from negzoo.opponents.plugins import load_file
+from negzoo.opponents.plugins import load_file, loaded_files
 
 _POLL_SECONDS = 0.5
 _RETRIES = 1
@@ -118,8 +118,8 @@ class _Workshop:
         return Outcome(self.results, self.failures)
 
     def _hire(self) -> ProcessPoolExecutor:
-        files = self.run.plan.league.opponent_files
-        return ProcessPoolExecutor(self.workers, self.context, _join, (self.news, self.stop, os.getpid(), files))
+        files = loaded_files()
+        return ProcessPoolExecutor(self.workers, self.context, _join, (self.news, self.stop, files))
 
     def _round(self, executor: ProcessPoolExecutor) -> ProcessPoolExecutor:
         """Hand out what is ready, wait a little, take back what is done; the executor to go on with."""
@@ -140,7 +140,8 @@ class _Workshop:
         self.queue += make_jobs(self._ready(), self.workers, self.log)
         if self.suspects and not self.working:
             self._give(executor, self.suspects)
-        while self.queue and not self.suspects and len(self.working) < self.workers:
+        alone = any(self.deaths[job.cells[0].id] for job in self.working.values())
+        while self.queue and not self.suspects and not alone and len(self.working) < self.workers:
             self._give(executor, self.queue)
 
     def _give(self, executor: ProcessPoolExecutor, jobs: list[Job]) -> None:
@@ -196,7 +197,9 @@ class _Workshop:
                 self.suspects += make_jobs(unfinished, 1, self.log)
             else:
                 for task in unfinished:
-                    self._fail(task.cell, "its worker died twice (out of memory, or killed)")
+                    self._fail(
+                        task.cell, "its worker died twice (out of memory, killed, or a script without a main guard)"
+                    )
 
     def _wind_up(self) -> None:
         """Ask the workers to checkpoint and stop."""
@@ -236,10 +239,11 @@ def _interrupts_ignored() -> Iterator[None]:
 
 _news: Any = None
 _stop: Any = None
-_parent = 0
+_orphaned = threading.Event()
+_idle = threading.Event()
 
 
-def _join(news: Any, stop: Any, parent: int, opponent_files: tuple[Path, ...]) -> None:
+def _join(news: Any, stop: Any, opponent_files: tuple[Path, ...]) -> None:
     """A worker begins: it reports to `news`, heeds `stop`, and leaves Ctrl-C to its parent."""
     import torch
 
@@ -248,17 +252,33 @@ def _join(news: Any, stop: Any, parent: int, opponent_files: tuple[Path, ...]) -
     be_quiet()
     for path in opponent_files:
         load_file(path)
-    global _news, _stop, _parent
-    _news, _stop, _parent = news, stop, parent
+    global _news, _stop
+    _news, _stop = news, stop
+    _idle.set()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(1)
+    threading.Thread(target=_outlive_nobody, daemon=True).start()
+
+
+def _outlive_nobody() -> None:
+    """When the parent is gone, let the job save and then end this process, which would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        _orphaned.set()
+        _idle.wait()
+        os._exit(1)
 
 
 def _run(job: Job) -> None:
     from negzoo.league.training import run_job
 
     ids = [cell.id for cell in job.cells]
-    run_job(job, lambda steps: _news.put((ids, steps)), lambda: _stop.is_set() or os.getppid() != _parent)
+    _idle.clear()
+    try:
+        run_job(job, lambda steps: _news.put((ids, steps)), lambda: _stop.is_set() or _orphaned.is_set())
+    finally:
+        _idle.set()
 
 
 def _end(executor: ProcessPoolExecutor) -> None:

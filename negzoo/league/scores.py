@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from negzoo.engine import Ending
 from negzoo.opponents import Games
@@ -15,7 +16,8 @@ class Score:
     """A player's result against one opponent.
 
     Attributes:
-        utility: mean own utility, a failure counting 0 (the paper's "individual utility").
+        utility: mean own utility, no agreement counting 0 (the paper's "individual utility"). Negotiations in which a
+            strategy failed are no result: they are left out of all means. NaN if there is no other.
         spread: standard deviation of it over the negotiations.
         opponent_utility: the opponent's mean utility, counted alike.
         agreement_rate: the share of negotiations that ended in agreement.
@@ -39,14 +41,21 @@ class Score:
 
 def score(games: Games, player: int) -> Score:
     """The score of `player` (0 or 1)."""
-    own, other = games.utilities[player], games.utilities[1 - player]
+    counted = games.negotiations.ending != Ending.ERROR
+    own, other = games.utilities[player][counted], games.utilities[1 - player][counted]
+    rounds = (games.negotiations.step[counted] + 1) // 2
+    agreed = games.negotiations.ending[counted] == Ending.AGREEMENT
     endings = Counter(Ending(ending).name.lower() for ending in games.negotiations.ending.tolist())
     return Score(
-        utility=float(own.mean()),
-        spread=float(own.std()),
-        opponent_utility=float(other.mean()),
-        agreement_rate=games.agreement_rate,
-        rounds=float(np.mean((games.negotiations.step + 1) // 2)),
+        utility=_mean(own),
+        spread=float(own.std()) if own.size else np.nan,
+        opponent_utility=_mean(other),
+        agreement_rate=_mean(agreed),
+        rounds=_mean(rounds),
         endings=dict(sorted(endings.items())),
         games=len(games.negotiations),
     )
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(np.mean(values)) if values.size else np.nan

@@ -59,7 +59,7 @@ def save_policy(path: Path, card: Card, weights: dict[str, torch.Tensor]) -> Non
     Raises:
         CheckpointError: it cannot be written there.
     """
-    header = {"negzoo_format": str(FORMAT), "card": json.dumps(asdict(card), sort_keys=True)}
+    header = {"negzoo_format": str(FORMAT), "card": json.dumps(asdict(card), sort_keys=True, default=int)}
     partial = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

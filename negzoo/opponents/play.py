@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,8 @@ from negzoo.engine import Clock, Ending, Negotiations
 from negzoo.engine.rng import derive_key
 from negzoo.errors import SettingsError
 from negzoo.opponents.base import Opponent
-from negzoo.scenario import Scenario
+from negzoo.opponents.registry import as_opponent
+from negzoo.scenario import Scenario, load
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,10 @@ class Games:
 
     @cached_property
     def utilities(self) -> NDArray[np.float64]:
-        """float64 [2, games]: each player's utility of the agreement, 0 without one."""
+        """float64 [2, games]: each player's utility of the agreement, 0 without one, NaN where a strategy failed."""
         agreement = self.negotiations.agreement
         own = self.scenario.utilities[list(self.sides)][:, agreement]
-        return np.where(agreement >= 0, own, 0.0)
+        return np.where(self.negotiations.ending == Ending.ERROR, np.nan, np.where(agreement >= 0, own, 0.0))
 
     @property
     def agreement_rate(self) -> float:
@@ -47,9 +49,9 @@ class Games:
 
 
 def play(
-    scenario: Scenario,
-    first: Opponent,
-    second: Opponent,
+    domain: str | Path | Scenario,
+    first: str | Opponent,
+    second: str | Opponent,
     games: int = 1,
     seed: int = 0,
     rounds: int = 40,
@@ -59,7 +61,7 @@ def play(
     """Let `first` (player 0, who opens) and `second` negotiate `games` times.
 
     The negotiations are numbered 0 .. games-1 and each draws from its own stream, so any number of games begins with
-    the same ones.
+    the same ones. Names do for the domain and the opponents.
 
     Raises:
         SettingsError: games or rounds below 1, a negative seed, an unknown clock, or sides that are not 0 and 1.
@@ -68,8 +70,10 @@ def play(
         raise SettingsError(f"seed = {seed}: give a whole number of at least 0")
     if sorted(sides) != [0, 1]:
         raise SettingsError(f"sides = {sides}: one player holds profile 0 and the other profile 1")
+    scenario = domain if isinstance(domain, Scenario) else load(domain)
+    players = (as_opponent(first), as_opponent(second))
     negotiations = Negotiations(games, rounds, clock)
-    seats = [player.seat(scenario, side, games) for player, side in zip((first, second), sides, strict=True)]
+    seats = [player.seat(scenario, side, games) for player, side in zip(players, sides, strict=True)]
     rows, indices = np.arange(games), np.arange(games, dtype=np.uint64)
     for player, seat in enumerate(seats):
         seat.start(rows, np.full(games, derive_key(seed, player)), indices)
@@ -81,4 +85,4 @@ def play(
         seats[step % 2].reply(rows, negotiations, moves)
         negotiations.apply(rows, moves)
     member = np.stack([seat.member(np.arange(games)) for seat in seats])
-    return Games(scenario, (first, second), sides, seed, negotiations, member)
+    return Games(scenario, players, sides, seed, negotiations, member)

@@ -14,6 +14,13 @@ from negzoo.errors import OpponentError
 
 GROUP = "negzoo.opponents"
 
+_loaded: list[Path] = []
+
+
+def loaded_files() -> tuple[Path, ...]:
+    """The files that this process has loaded; worker processes have to load them as well."""
+    return tuple(_loaded)
+
 
 def load_file(path: Path) -> None:
     """Run a Python file that registers opponents, once per process.
@@ -39,6 +46,7 @@ def load_file(path: Path) -> None:
         del sys.modules[name]
         line = _line_in(place, error)
         raise OpponentError(f"{path}{line}: {type(error).__name__}: {error}") from error
+    _loaded.append(place)
 
 
 def _line_in(place: Path, error: Exception) -> str:

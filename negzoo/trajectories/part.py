@@ -103,8 +103,8 @@ class Part:
         if isinstance(error, PermissionError):
             return "may not be read; check its permissions"
         if self.unfinished:
-            return "cannot be read; if it is being written try again, or else delete it and write it anew"
-        return "is damaged or no HDF5 file; delete it and write it anew"
+            return "cannot be read; if it is being written, try again"
+        return "is damaged, or no trajectory file at all"
 
     def _damaged(self, what: str) -> TrajectoryError:
         self.close()

@@ -84,7 +84,7 @@ class TrajectoryWriter:
             _refuse_if_open(self.unfinished_path)
         for path in (self.path, self.unfinished_path):
             if path.exists() and not self._overwrite:
-                raise TrajectoryError(f"{path}: exists; give another name, or overwrite=True to replace it")
+                raise TrajectoryError(f"{path}: exists; give another name, or remove it first")
         self.unfinished_path.unlink(missing_ok=True)
         with self.unfinished_path.open("xb") as probe:
             _take_room(probe.fileno(), INDEX_ROOM)

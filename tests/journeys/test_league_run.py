@@ -204,9 +204,6 @@ def stopped(arguments, out, stop):
 
 
 SAVING = "stopping: waiting for the workers to save; the same command goes on from there"
-ORPHANED = pytest.mark.xfail(
-    raises=subprocess.TimeoutExpired, reason="workers save, and then wait for ever for a parent that is no more"
-)
 
 
 @pytest.mark.slow
@@ -214,8 +211,9 @@ ORPHANED = pytest.mark.xfail(
     ("stop", "code", "told"),
     [
         (press_ctrl_c, 130, [SAVING, "negzoo: interrupted"]),
-        pytest.param(kill, -signal.SIGKILL, [], marks=ORPHANED),
+        (kill, -signal.SIGKILL, []),
     ],
+    ids=["Ctrl-C", "kill -9"],
 )
 def test_a_stopped_run_saves_and_goes_on_to_the_same_bits(league, tmp_path, stop, code, told):
     arguments = [str(league), "--workers", "2", "--scale", "10"]

@@ -152,7 +152,6 @@ def test_what_cannot_be_a_file_is_told_with_a_way_out(tmp_path, weights, place):
     assert (tmp_path / "file").read_text("utf-8") == "in the way"
 
 
-@pytest.mark.xfail(raises=TypeError, reason="JSON does not know NumPy's numbers, which settings accept")
 def test_a_policy_of_a_game_with_a_numpy_number_of_rounds_is_saved(tmp_path, weights):
     save_policy(tmp_path / "mine.safetensors", card_of(replace(SHORT, rounds=np.int64(4))), weights)
     assert load_policy(tmp_path / "mine.safetensors")[0].game.rounds == 4
