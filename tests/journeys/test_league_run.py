@@ -218,7 +218,8 @@ SAVING = "stopping: waiting for the workers to save; the same command goes on fr
 def test_a_stopped_run_saves_and_goes_on_to_the_same_bits(league, tmp_path, stop, code, told):
     arguments = [str(league), "--workers", "2", "--scale", "10"]
     ended, said = stopped([*arguments, "--out", str(tmp_path / "stopped")], tmp_path / "stopped", stop)
-    assert (ended, said.splitlines()) == (code, told)
+    ours = [line for line in said.splitlines() if "negzoo: " in line or line.startswith("stopping")]
+    assert (ended, ours) == (code, told)
     saved = list((tmp_path / "stopped").glob(f"*/cells/*/{CHECKPOINT}"))
     assert len(saved) == 4
     resumed, whole = (ran(arguments, tmp_path / name) for name in ("stopped", "whole"))
