@@ -199,7 +199,7 @@ def test_an_exception_ends_its_negotiation_and_says_where():
         games = play(LAPTOP, HARDLINER, Raises(ZeroDivisionError("by nothing")), games=2)
     assert games.negotiations.ending.tolist() == [Ending.ERROR, Ending.ERROR]
     assert games.negotiations.step.tolist() == [6, 6]
-    assert games.utilities.tolist() == [[0, 0], [0, 0]]
+    assert np.isnan(games.utilities).all()
 
 
 def test_an_interrupt_is_not_swallowed():
