@@ -206,13 +206,16 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise LeagueError(f"{path}: no such file; give the path of a league file, such as leagues/quick.toml") from None
     except (OSError, UnicodeDecodeError) as error:
         raise LeagueError(f"{path}: cannot be read ({error})") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise LeagueError(f"{path}: not valid TOML: {error}") from None
 
 
+_MOST_SCALE = 1e6
+
+
 def _overridden(file: LeagueFile, domains: list[str] | None, models: int | None, scale: float) -> LeagueFile:
-    if not 0 < scale < float("inf"):
-        raise LeagueError(f"--scale {scale}: give a positive number")
+    if not 0 < scale <= _MOST_SCALE:
+        raise LeagueError(f"--scale {scale}: give a positive number of at most {_MOST_SCALE:,.0f}")
     if models is not None and models < 1:
         raise LeagueError(f"--models {models}: give a whole number of at least 1")
     changed = file.model_dump(by_alias=True, exclude_unset=True)

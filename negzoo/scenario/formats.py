@@ -60,7 +60,7 @@ def loads_toml(text: str, where: str = "scenario") -> Scenario:
     with _located(where):
         try:
             document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise ScenarioError(f"not valid TOML: {error}") from None
         return _scenario(document)
 
