@@ -2,13 +2,16 @@
 
 import json
 import os
+import threading
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from negzoo.errors import NegzooError
-from negzoo.files import read_json, write_json, write_text
+from negzoo.files import read_json, replacing, write_json, write_text
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 json_data = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=10)
@@ -86,3 +89,56 @@ def test_data_that_json_cannot_hold_leaves_the_old_file(tmp_path):
     with pytest.raises(TypeError):
         write_json(path, {1, 2})
     assert json.loads(path.read_text()) == [1]
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """A named pipe, and what a reader at its other end has got."""
+    path, got = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: got.append(path.read_text("utf-8")), daemon=True)
+    reader.start()
+    return path, reader, got
+
+
+def test_a_pipe_is_written_into_and_not_replaced(pipe):
+    path, reader, got = pipe
+    write_text(path, "Ω\n")
+    reader.join(10)
+    assert got == ["Ω\n"]
+    assert path.is_fifo()
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_so_is_what_a_link_to_a_pipe_stands_for(pipe, tmp_path):
+    path, reader, got = pipe
+    (tmp_path / "link").symlink_to(path)
+    write_text(tmp_path / "link", "text")
+    reader.join(10)
+    assert got == ["text"]
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_link_stays_a_link_to_the_new_file(tmp_path):
+    (tmp_path / "old.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("old.txt")
+    write_text(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").readlink() == Path("old.txt")
+    assert (tmp_path / "old.txt").read_text() == "new"
+
+
+def test_a_folder_is_not_replaced(tmp_path):
+    (tmp_path / "note").mkdir()
+    with pytest.raises(NegzooError, match="note: cannot be written"):
+        write_text(tmp_path / "note", "text")
+    assert (tmp_path / "note").is_dir()
+
+
+def test_whatever_is_raised_while_writing_the_old_file_stays(tmp_path):
+    path = tmp_path / "note.txt"
+    write_text(path, "old")
+    with suppress(ZeroDivisionError), replacing(path) as place:
+        place.write_text("half of")
+        raise ZeroDivisionError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

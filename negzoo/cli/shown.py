@@ -13,6 +13,7 @@ from rich.table import Table
 
 from negzoo.cli.console import err
 from negzoo.errors import NegzooError
+from negzoo.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,8 @@ def watched(work: Iterable[Item], total: int, what: str) -> Iterable[Item]:
 def save_figure(figure: "Figure", path: Path) -> None:
     """Write a picture to a file, in the format that its name ends with; raises a NegzooError if that fails."""
     try:
-        figure.savefig(path)
+        with replacing(path) as place:
+            figure.savefig(place, format=path.suffix.removeprefix(".") or "png")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise NegzooError(f"cannot write the plot to {path}: {reason}") from None

@@ -19,7 +19,8 @@ from negzoo.scenario import Scenario, load
 from negzoo.settings import with_overrides
 
 Steps = Annotated[int, Field(ge=1)]
-Models = Annotated[int, Field(ge=1)]
+_MOST_MODELS = 10_000
+Models = Annotated[int, Field(ge=1, le=_MOST_MODELS)]
 
 
 class Section(BaseModel):
@@ -216,8 +217,8 @@ _MOST_SCALE = 1e6
 def _overridden(file: LeagueFile, domains: list[str] | None, models: int | None, scale: float) -> LeagueFile:
     if not 0 < scale <= _MOST_SCALE:
         raise LeagueError(f"--scale {scale}: give a positive number of at most {_MOST_SCALE:,.0f}")
-    if models is not None and models < 1:
-        raise LeagueError(f"--models {models}: give a whole number of at least 1")
+    if models is not None and not 1 <= models <= _MOST_MODELS:
+        raise LeagueError(f"--models {models}: give a whole number from 1 to {_MOST_MODELS:,}")
     changed = file.model_dump(by_alias=True, exclude_unset=True)
     if domains:
         changed["domains"] = [_known_domain(domain) for domain in domains]

@@ -1,6 +1,5 @@
 """What a worker does with a job: train its models together, checkpoint them now and then, finish each cell."""
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -15,6 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from negzoo.engine import Negotiations
 from negzoo.envs import NegotiationEnv
+from negzoo.files import replacing
 from negzoo.league.cells import CHECKPOINT, POLICY, finish_cell, labels
 from negzoo.league.jobs import Job, Task, saved_updates
 from negzoo.league.plan import Cell
@@ -105,10 +105,9 @@ def _save(job: Job, training: Training) -> None:
         return  # a job of the manager begins anew
     for model, task in enumerate(job.tasks):
         path = task.folder / CHECKPOINT
-        partial = path.with_name(path.name + ".tmp")
         state = training.state(model)
-        save_file(state, partial, metadata={"updates": str(int(state["updates"]))})
-        os.replace(partial, path)
+        with replacing(path) as place:
+            save_file(state, place, metadata={"updates": str(int(state["updates"]))})
 
 
 def _training(job: Job, recorder: "TrainingLog | None") -> Training:

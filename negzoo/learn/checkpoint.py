@@ -4,8 +4,6 @@ Nothing is pickled. A policy knows the scenario and the side that it was trained
 """
 
 import json
-import os
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from importlib.metadata import version
@@ -20,6 +18,7 @@ from safetensors.torch import save_file
 from negzoo.engine import Negotiations
 from negzoo.envs import Codec, NegotiationSettings
 from negzoo.errors import CheckpointError, NegzooError
+from negzoo.files import replacing
 from negzoo.learn.network import Actor, Interface, greedy_actions
 from negzoo.learn.settings import PPOSettings
 from negzoo.opponents.base import Keys, Moves, Opponent, Rows, Seat
@@ -60,14 +59,10 @@ def save_policy(path: Path, card: Card, weights: dict[str, torch.Tensor]) -> Non
         CheckpointError: it cannot be written there.
     """
     header = {"negzoo_format": str(FORMAT), "card": json.dumps(asdict(card), sort_keys=True, default=int)}
-    partial = path.with_name(path.name + ".tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_file({key: value.contiguous() for key, value in weights.items()}, partial, metadata=header)
-        os.replace(partial, path)
+        with replacing(path) as place:
+            save_file({key: value.contiguous() for key, value in weights.items()}, place, metadata=header)
     except (OSError, SafetensorError) as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
         raise CheckpointError(f"{path}: cannot be written ({error}); choose another folder") from None
 
 

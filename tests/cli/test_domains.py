@@ -86,11 +86,18 @@ def test_show_draws_into_a_file(negzoo_cli, tmp_path, ending, start):
     assert path.read_bytes().startswith(start)
 
 
+def test_a_plot_makes_the_folder_it_is_put_in(negzoo_cli, tmp_path):
+    path = tmp_path / "plots" / "laptop.png"
+    assert negzoo_cli("domains", "show", "laptop", "--plot", path).exit_code == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     ("file", "reason"),
-    [("no folder/x.png", "No such file or directory"), ("x.doc", "Format 'doc' is not")],
+    [("file/x.png", "File exists"), ("x.doc", "Format 'doc' is not")],
 )
 def test_a_plot_that_cannot_be_written_is_told_in_one_line(negzoo_cli, tmp_path, file, reason):
+    (tmp_path / "file").touch()
     result = negzoo_cli("domains", "show", "laptop", "--plot", tmp_path / file)
     assert result.exit_code == 2
     assert f"cannot write the plot to {tmp_path / file}: {reason}" in result.stderr

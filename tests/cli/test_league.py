@@ -82,7 +82,7 @@ def test_a_plan_writes_nothing(negzoo_cli, league, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--models", 0), "--models 0: give a whole number of at least 1"),
+        (("--models", 0), "--models 0: give a whole number from 1 to 10,000"),
         (("--scale", 0), "--scale 0.0: give a positive number"),
         (("--scale", -1), "--scale -1.0: give a positive number"),
         (("--scale", "nan"), "--scale nan: give a positive number"),

@@ -112,9 +112,9 @@ def test_a_mistake_is_told_in_one_line(negzoo_cli, arguments, message):
 
 
 def test_a_picture_that_cannot_be_written_is_told_after_the_curve(negzoo_cli):
-    result = negzoo_cli("opponents", "show", "Linear", "--plot", "no folder/x.png")
+    result = negzoo_cli("opponents", "show", "Linear", "--plot", LINEAR / "x.png")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "cannot write the plot to no folder/x.png: No such file" in result.stderr
+    assert f"cannot write the plot to {LINEAR / 'x.png'}: File exists" in result.stderr
     assert "What its own offers are worth" in result.stdout
 
 

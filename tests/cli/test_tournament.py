@@ -94,8 +94,9 @@ def test_a_mistake_is_told_in_one_line(negzoo_cli, arguments, message):
     assert message in result.stderr
 
 
-def test_a_picture_that_cannot_be_written_does_not_cost_the_table(negzoo_cli):
-    result = negzoo_cli("tournament", *SMALL, "--plot", "no folder/x.png")
+def test_a_picture_that_cannot_be_written_does_not_cost_the_table(negzoo_cli, tmp_path):
+    (tmp_path / "file").touch()
+    result = negzoo_cli("tournament", *SMALL, "--plot", tmp_path / "file" / "x.png")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "cannot write the plot to no folder/x.png" in result.stderr
+    assert f"cannot write the plot to {tmp_path / 'file' / 'x.png'}" in result.stderr
     assert "Ranking, laptop" in result.stdout
