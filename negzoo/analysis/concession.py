@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from negzoo.engine import CLOCKS, Clock, Ending, Negotiations
 from negzoo.engine.clock import time_at
-from negzoo.engine.rng import derive_key
+from negzoo.engine.rng import player_key
 from negzoo.opponents import Opponent
 from negzoo.scenario import Scenario
 
@@ -127,7 +127,7 @@ def _negotiate(
     games, rounds = script.shape
     negotiations, everyone = Negotiations(games, rounds, clock), np.arange(games)
     seat = opponent.seat(scenario, side, games)
-    seat.start(everyone, np.full(games, derive_key(seed, 1)), everyone.astype(np.uint64))
+    seat.start(everyone, np.full(games, player_key(seed, 1)), everyone.astype(np.uint64))
     moves = np.zeros(games, np.int32)
     for turn in range(rounds):
         negotiations.apply(everyone, script[:, turn])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from negzoo.bench.measure import Speed
-from negzoo.engine.rng import derive_key
+from negzoo.engine.rng import player_key
 from negzoo.envs import NegotiationEnv, NegotiationSettings
 from negzoo.envs.batch import NegotiationBatch, Streams
 from negzoo.opponents import Opponent
@@ -38,7 +38,7 @@ def batch_speed(
     scenario: Scenario, opponent: Opponent, settings: NegotiationSettings, size: int, repeats: int
 ) -> Speed:
     """The batch under the vector environments, with its observations and rewards."""
-    streams = Streams.of(derive_key(0, 1), size)
+    streams = Streams.of(player_key(0, 1), size)
     batch = NegotiationBatch(scenario, [opponent], np.zeros(size, np.int64), settings, streams)
     batch.reset()
     offers = _offers(scenario, size)

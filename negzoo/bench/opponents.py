@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from negzoo.bench.measure import Speed
 from negzoo.engine import Ending, Negotiations
-from negzoo.engine.rng import derive_key
+from negzoo.engine.rng import player_key
 from negzoo.opponents import Opponent, Seat
 from negzoo.scenario import Scenario
 
@@ -36,7 +36,7 @@ def _seconds(seat: Seat, offers: NDArray[np.int32], seed: int) -> float:
     """How long it takes to answer `offers`, int32 [turns, batch]."""
     batch = offers.shape[1]
     tables, negotiations = np.arange(batch), Negotiations(batch, ROUNDS)
-    keys, indices = np.full(batch, derive_key(seed, 1)), np.arange(batch, dtype=np.uint64)
+    keys, indices = np.full(batch, player_key(seed, 1)), np.arange(batch, dtype=np.uint64)
     moves = np.zeros(batch, np.int32)
     seat.start(tables, keys, indices)
     began = time.perf_counter()

@@ -23,13 +23,14 @@ import torch
 from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.trainer import OnPolicyTrainerParams
 
-from negzoo.engine.rng import derive_key
+from negzoo.engine.rng import player_key
 from negzoo.envs import Codec, NegotiationSettings
 from negzoo.envs.batch import NegotiationBatch, Streams
 from negzoo.learn.generators import one_thread, seeded
 from negzoo.learn.manager import ManagerTraining
 from negzoo.learn.network import Interface
-from negzoo.learn.population import Learner, PopulationTraining
+from negzoo.learn.policy import Learner
+from negzoo.learn.population import PopulationTraining
 from negzoo.learn.ppo import build_ppo
 from negzoo.learn.settings import PPOSettings
 from negzoo.learn.single import TianshouVectorEnv
@@ -141,7 +142,7 @@ def _population(case: Case) -> Timing:
 
 def _stock(case: Case) -> Timing:
     which = np.zeros(STOCK_ENVS, np.int64)
-    streams = Streams.of(derive_key(0, 1), STOCK_ENVS)
+    streams = Streams.of(player_key(0, 1), STOCK_ENVS)
     batch = NegotiationBatch(case.scenario, [case.opponent], which, case.game, streams)
     update, environment = Stopwatch(), Stopwatch()
     environment.watch(batch, "step", "restart", "observe")

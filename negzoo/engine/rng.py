@@ -34,12 +34,21 @@ class Draws(NamedTuple):
 
 
 def derive_key(seed: int, *lane: int) -> np.uint64:
-    """The key of a purpose, e.g. `derive_key(seed, player)`; different lanes of one seed are independent.
+    """The key of a purpose, e.g. `derive_key(seed, 4)`; different lanes of one seed are independent.
 
     Raises:
         ValueError: a negative seed or lane.
     """
     return np.uint64(np.random.SeedSequence(seed, spawn_key=lane).generate_state(1, np.uint64)[0])
+
+
+def player_key(seed: int, player: int) -> np.uint64:
+    """The key of whoever sits as player 0 or player 1 in the negotiations of a seed; index i is negotiation number i.
+
+    Raises:
+        ValueError: a negative seed.
+    """
+    return derive_key(seed, player)
 
 
 @njit(cache=True)

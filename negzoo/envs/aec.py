@@ -25,7 +25,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from negzoo.engine import Ending, Negotiations
-from negzoo.engine.rng import derive_key
+from negzoo.engine.rng import player_key
 from negzoo.envs.codec import Codec
 from negzoo.envs.settings import NegotiationSettings
 from negzoo.errors import OpponentError, SettingsError, did_you_mean
@@ -128,7 +128,7 @@ class NegotiationEnv(AECEnv[str, Any, Any]):  # type: ignore[misc]
         self.agent_selection = AGENTS[0]
         self.negotiations.start(_ROW)
         for agent, seat in self.seats.items():
-            keys = np.array([derive_key(self.seed, AGENTS.index(agent))])
+            keys = np.array([player_key(self.seed, AGENTS.index(agent))])
             seat.start(_ROW, keys, np.array([self.episode], np.uint64))
         self._refresh_infos()
 

@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from negzoo.engine import Ending
-from negzoo.engine.rng import derive_key
+from negzoo.engine.rng import player_key
 from negzoo.envs.batch import NegotiationBatch, Streams
 from negzoo.envs.settings import NegotiationSettings
 from negzoo.errors import MoveError, SettingsError
@@ -69,7 +69,7 @@ class NegotiationVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _start(self, seed: int) -> None:
         which = np.zeros(self.num_envs, np.int64)
-        streams = Streams.of(derive_key(seed, 1 - self.learner_seat), self.num_envs)
+        streams = Streams.of(player_key(seed, 1 - self.learner_seat), self.num_envs)
         self.batch = NegotiationBatch(self.scenario, self._opponents, which, self.settings, streams, self.learner_seat)
 
     def reset(

@@ -11,7 +11,7 @@ from negzoo.envs.codec import Codec
 from negzoo.league.cells import CHECKPOINT
 from negzoo.league.plan import Cell
 from negzoo.learn.network import Interface
-from negzoo.learn.population import chunk_size
+from negzoo.learn.policy import chunk_size
 
 MOST_MODELS = 64
 """Models in a job at most, which bounds a worker's memory."""

@@ -20,7 +20,7 @@ from negzoo.scenario import Scenario
 Stage = Literal["baseline", "pretrain", "finetune"]
 Trainer = Literal["population", "manager"]
 
-CELL_VERSION = 1
+CELL_VERSION = 2
 """Raised whenever the same description would train another model."""
 
 

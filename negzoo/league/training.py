@@ -20,7 +20,8 @@ from negzoo.league.jobs import Job, Task, saved_updates
 from negzoo.league.plan import Cell
 from negzoo.learn.checkpoint import load_policy
 from negzoo.learn.manager import ManagerTraining
-from negzoo.learn.population import Learner, PopulationTraining
+from negzoo.learn.policy import Learner
+from negzoo.learn.population import PopulationTraining
 from negzoo.trajectories import Played, TrajectoryWriter
 
 CHECKPOINT_SECONDS = 60.0
@@ -143,9 +144,9 @@ class _Finished:
 class TrainingLog:
     """Gathers the negotiations of training and writes them model by model.
 
-    They are written when the models are checkpointed and at the end, so none is logged twice after an interruption. A
-    population's opponents draw from the streams (derive_key(seed, 2), index) of the logged seed and index, a manager's
-    from (derive_key(seed, player), index).
+    They are written when the models are checkpointed and at the end, so none is logged twice after an interruption. An
+    opponent draws from the stream (player_key(seed, player), index) of the logged seed and index, as in `play`: so the
+    learner's logged moves are all it takes to play a negotiation again.
     """
 
     def __init__(self, writer: TrajectoryWriter, cells: tuple[Cell, ...]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from negzoo.engine import Clock, Ending, Negotiations
-from negzoo.engine.rng import derive_key
+from negzoo.engine.rng import player_key
 from negzoo.errors import SettingsError
 from negzoo.opponents.base import Opponent
 from negzoo.opponents.registry import as_opponent
@@ -76,7 +76,7 @@ def play(
     seats = [player.seat(scenario, side, games) for player, side in zip(players, sides, strict=True)]
     rows, indices = np.arange(games), np.arange(games, dtype=np.uint64)
     for player, seat in enumerate(seats):
-        seat.start(rows, np.full(games, derive_key(seed, player)), indices)
+        seat.start(rows, np.full(games, player_key(seed, player)), indices)
     moves = np.zeros(games, np.int32)
     for step in range(2 * rounds):
         rows = negotiations.running

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from negzoo.engine import Negotiations
+from negzoo.engine.rng import player_key
 from negzoo.envs import NegotiationSettings
 from negzoo.league import training as league_training
 from negzoo.league.cells import CHECKPOINT, POLICY, read_result
@@ -14,7 +15,8 @@ from negzoo.league.jobs import Job, Task, make_jobs, saved_updates
 from negzoo.league.training import Stopped, TrainingLog, run_job
 from negzoo.learn.checkpoint import digest_of, load_policy
 from negzoo.learn.manager import ManagerTraining
-from negzoo.learn.population import Learner, PopulationEnvs, PopulationTraining
+from negzoo.learn.policy import Learner
+from negzoo.learn.population import PopulationTraining
 from negzoo.opponents import Pool, resolve
 from negzoo.trajectories import TrajectoryWriter, open_trajectories
 from tests.league.tasks import CELL, task_of, tasks_of
@@ -212,17 +214,12 @@ def test_negotiations_are_logged_with_what_they_were(tmp_path, seat):
         assert met[cell.id] == {member.name for member in cell.opponent.members}
 
 
-def key_of(cell):
-    """The key of a learner's negotiations."""
-    learner = Learner(cell.opponent, cell.seed)
-    return PopulationEnvs(TOY, cell.game, cell.seat, 1, [learner]).batch.streams.keys[0]
-
-
-def replies(opponent, game, key):
-    """What an opponent answers in a logged negotiation, and what it answered then."""
+def replies(opponent, game):
+    """What an opponent answers in a logged negotiation where `play` would seat it, and what it answered then."""
     table, rows, move = Negotiations(1, game.rounds, game.clock), np.zeros(1, np.int64), np.zeros(1, np.int32)
     seat = opponent.seat(TOY, 1 - game.learner, 1)
-    seat.start(rows, np.array([key], np.uint64), np.array([game.index], np.uint64))
+    key = player_key(game.seed, 1 - game.learner)
+    seat.start(rows, np.array([key]), np.array([game.index], np.uint64))
     answers = []
     for step, made in enumerate(game.moves.tolist()):
         if step % 2 != game.learner:
@@ -240,7 +237,7 @@ def test_the_opponent_plays_a_logged_negotiation_again_from_its_seed_and_number(
         cell = by_id[game.model]
         who = next(member for member in cell.opponent.members if member.name == game.players[1 - seat])
         for opponent in (who, cell.opponent):
-            again, then = replies(opponent, game, key_of(cell))
+            again, then = replies(opponent, game)
             assert again == then
 
 

@@ -16,7 +16,8 @@ from negzoo.errors import CheckpointError, SettingsError
 from negzoo.learn.checkpoint import Card, FrozenPolicy, digest_of
 from negzoo.learn.manager import FoldedTurns, ManagerTraining, copy_weights, load_weights
 from negzoo.learn.network import action_distribution
-from negzoo.learn.population import Learner, PopulationTraining
+from negzoo.learn.policy import Learner
+from negzoo.learn.population import PopulationTraining
 from negzoo.learn.ppo import build_ppo
 from negzoo.learn.rollout import permutations
 from negzoo.learn.settings import PPOSettings
@@ -503,7 +504,7 @@ def test_the_manager_makes_each_update_at_the_rates_of_its_time():
 @ENCODINGS
 def test_the_likeliest_actions_are_those_that_a_frozen_policy_plays(seat, encoding):
     game = replace(SHORT, rounds=6, action_encoding=encoding, allow_end=True)
-    training = run(population([3, 8, 9], game, seat=seat), 64)
+    training = run(population([3, 8, 9], game, seat=seat), 32)
     table, rows = some_tables(game, seat), np.arange(60)
     observation = training.envs.batch.codec.observe(table, rows, seat)
     actions = training.policy(Batch(obs=np.tile(observation, (3, 1)), info=Batch())).act
