@@ -11,15 +11,16 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from negzoo.cli.console import out, print_json
-from negzoo.cli.shown import save_figure
+from negzoo.cli.shown import save_figure, table
 
 if TYPE_CHECKING:
     from negzoo.analysis.tables import Table
-    from negzoo.league.plan import Plan
+    from negzoo.league.plan import Cell, Plan
     from negzoo.league.runner import Outcome
 
 app = typer.Typer(no_args_is_help=True, help="Train learners on pools of opponents, as a league file says.")
 
+_STAGES = ("baseline", "pretrain", "finetune")
 _HEADING = 9
 """Characters in a line of a heading over figures."""
 
@@ -30,6 +31,7 @@ Domains = Annotated[
 ]
 Models = Annotated[int | None, typer.Option("--models", help="Models per domain and opponent, instead of the file's.")]
 Scale = Annotated[float, typer.Option("--scale", help="Multiply all training steps by this.")]
+Runs = Annotated[Path, typer.Option("--out", help="Folder of runs.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -47,10 +49,7 @@ def plan(file: File, domains: Domains = None, models: Models = None, scale: Scal
     from negzoo.league.estimate import estimated_seconds
 
     made = _plan(file, domains, models, scale)
-    stages = {
-        stage: [cell for cell in made.cells if cell.stage == stage] for stage in ("baseline", "pretrain", "finetune")
-    }
-    rows = {stage: (len(cells), sum(cell.steps for cell in cells)) for stage, cells in stages.items() if cells}
+    rows = {stage: (len(cells), sum(cell.steps for cell in cells)) for stage, cells in _by_stage(made).items()}
     if as_json:
         counts = {stage: {"models": count, "steps": steps} for stage, (count, steps) in rows.items()}
         print_json(
@@ -64,14 +63,11 @@ def plan(file: File, domains: Domains = None, models: Models = None, scale: Scal
         )
         return
     out.print(escape(made.league.file.title or made.league.file.name), style="bold")
-    table = RichTable()
-    for heading in ("stage", "models", "learner steps"):
-        table.add_column(heading, justify="left" if heading == "stage" else "right")
+    shown = table("stage", "models>", "learner steps>")
     for stage, (count, steps) in rows.items():
-        table.add_row(stage, f"{count:,}", f"{steps:,}")
-    table.add_section()
-    table.add_row("all", f"{len(made.cells):,}", f"{made.steps:,}")
-    out.print(table)
+        shown.add_row(stage, f"{count:,}", f"{steps:,}")
+    shown.add_row("all", f"{len(made.cells):,}", f"{made.steps:,}", style="bold")
+    out.print(shown)
     cores = os.cpu_count() or 1
     out.print(escape(f"Domains: {', '.join(scenario.name for scenario in made.league.scenarios)}"))
     out.print(f"About {_duration(estimated_seconds(made) / cores)} on {cores} workers (`negzoo bench train` measures).")
@@ -83,7 +79,7 @@ def run(
     domains: Domains = None,
     models: Models = None,
     scale: Scale = 1.0,
-    out_folder: Annotated[Path, typer.Option("--out", help="Folder of runs.")] = Path("runs"),
+    out_folder: Runs = Path("runs"),
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes; default one per core.")] = os.cpu_count()
     or 1,
     log_training: Annotated[
@@ -103,11 +99,52 @@ def run(
     with league_run.prepared():
         with show_progress(made, league_run.results) as progress:
             outcome = run_plan(league_run, workers, progress, log_training)
-        table = league_table(made, outcome.results)
-        _save(league_run.folder, table)
-    _print_table(table)
+        made_table = league_table(made, outcome.results)
+        _save(league_run.folder, made_table)
+    _print_table(made_table)
     out.print(f"Run folder: {escape(str(league_run.folder))}", soft_wrap=True)
     _report_failures(made, outcome)
+
+
+@app.command()
+def status(
+    file: File,
+    domains: Domains = None,
+    models: Models = None,
+    scale: Scale = 1.0,
+    out_folder: Runs = Path("runs"),
+    as_json: Json = False,
+) -> None:
+    """Show how far the run of a league is, given the same options: what is done, failed, begun and missing."""
+    from negzoo.league.run import Run, State
+
+    made = _plan(file, domains, models, scale)
+    league_run = Run.under(made, out_folder)
+    states = {cell: league_run.state(cell) for cell in made.cells}
+    failures = {cell: league_run.failure(cell) for cell, state in states.items() if state == State.FAILED}
+    counts = {
+        stage: {state.value: sum(states[cell] == state for cell in cells) for state in State}
+        for stage, cells in _by_stage(made).items()
+    }
+    if as_json:
+        reasons = {cell.id: reason for cell, reason in failures.items()}
+        print_json({"folder": str(league_run.folder), "stages": counts, "failures": reasons})
+        return
+    shown = table("stage", *(f"{state.value}>" for state in State))
+    for stage, row in counts.items():
+        shown.add_row(stage, *(f"{count:,}" for count in row.values()))
+    out.print(shown)
+    for cell, reason in failures.items():
+        out.print(escape(f"failed: {cell.label}: {reason}"), soft_wrap=True)
+    out.print(f"Run folder: {escape(str(league_run.folder))}", soft_wrap=True)
+
+
+def _by_stage(made: "Plan") -> dict[str, list["Cell"]]:
+    """The cells of each stage that the plan has."""
+    stages: dict[str, list[Cell]] = {}
+    for cell in sorted(made.cells, key=lambda cell: _STAGES.index(cell.stage)):
+        stages.setdefault(cell.stage, []).append(cell)
+    return stages
 
 
 def _save(folder: Path, table: "Table") -> None:

@@ -1,7 +1,7 @@
 """What a cell of a league leaves behind, and how its model is scored.
 
 A finished cell is a folder with `policy.safetensors`, `games.h5` (the negotiations that scored it) and, written last,
-`result.json`. One in training has `checkpoint.safetensors`.
+`result.json`. One in training has `checkpoint.safetensors`, one that failed `error.txt`.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ from negzoo.opponents import Games, Opponent, play
 from negzoo.trajectories import Labels, Played, TrajectoryWriter
 
 RESULT, POLICY, GAMES, CHECKPOINT = "result.json", "policy.safetensors", "games.h5", "checkpoint.safetensors"
+ERROR = "error.txt"
 
 _EVALUATION_LANE = 1
 
@@ -51,7 +52,7 @@ class CellResult:
 def finish_cell(
     cell: Cell, folder: Path, weights: dict[str, torch.Tensor], steps: int, seconds: float, start: str | None
 ) -> None:
-    """Score a trained model and leave its files; the checkpoint is no longer needed.
+    """Score a trained model and leave its files; the checkpoint, and why it failed before, are no longer needed.
 
     Raises:
         CheckpointError, TrajectoryError, NegzooError: files that cannot be written.
@@ -60,7 +61,8 @@ def finish_cell(
     save_policy(folder / POLICY, card, weights)
     scores = _evaluate(cell, FrozenPolicy.of(card, weights, cell.scenario), folder / GAMES)
     write_json(folder / RESULT, asdict(CellResult(cell.id, scores, steps, round(seconds, 3), start)))
-    (folder / CHECKPOINT).unlink(missing_ok=True)
+    for name in (CHECKPOINT, ERROR):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _card(cell: Cell, steps: int) -> Card:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -22,10 +23,19 @@ from typing import TextIO
 
 from negzoo.errors import LeagueError
 from negzoo.files import write_json
-from negzoo.league.cells import CellResult, read_result
+from negzoo.league.cells import CHECKPOINT, ERROR, CellResult, read_result
 from negzoo.league.plan import Cell, Plan
 
 _PACKAGES = ("negzoo", "numpy", "numba", "torch", "tianshou", "pettingzoo", "gymnasium", "h5py")
+
+
+class State(StrEnum):
+    """How far a cell is: scored, failed when it was last tried, with a checkpoint to go on from, or none of these."""
+
+    DONE = "done"
+    FAILED = "failed"
+    BEGUN = "begun"
+    MISSING = "missing"
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,19 @@ class Run:
     def result(self, cell: Cell) -> CellResult | None:
         """What a cell found, None if it is not done."""
         return read_result(self.cell_folder(cell.id))
+
+    def state(self, cell: Cell) -> State:
+        """How far a cell is."""
+        folder = self.cell_folder(cell.id)
+        if self.result(cell):
+            return State.DONE
+        if (folder / ERROR).exists():
+            return State.FAILED
+        return State.BEGUN if (folder / CHECKPOINT).exists() else State.MISSING
+
+    def failure(self, cell: Cell) -> str:
+        """Why a cell failed, in one line."""
+        return (self.cell_folder(cell.id) / ERROR).read_text(encoding="utf-8").strip().splitlines()[-1]
 
     @cached_property
     def results(self) -> dict[str, CellResult]:

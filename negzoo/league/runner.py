@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from negzoo.errors import LeagueError
-from negzoo.league.cells import CellResult
+from negzoo.files import write_text
+from negzoo.league.cells import ERROR, CellResult
 from negzoo.league.jobs import Job, Task, make_jobs
 from negzoo.league.plan import Cell
 from negzoo.league.run import Run
@@ -65,6 +66,7 @@ def run_plan(run: Run, workers: int, progress: Progress, log_training: bool = Fa
 
     Raises:
         LeagueError: fewer than one worker.
+        NegzooError: the run's folder cannot be written any more.
         KeyboardInterrupt: Ctrl-C; what was in training is checkpointed.
     """
     if workers < 1:
@@ -177,12 +179,10 @@ class _Workshop:
             raise error
         job = self.working.pop(future)
         unfinished = self._finish(job)
+        reason = f"{type(error).__name__}: {error}" if error else "it left no result"
+        trace = "".join(traceback.format_exception(error)) if error else reason
         for task in unfinished:
-            if error is not None:
-                trace = "".join(traceback.format_exception(error))
-                task.folder.mkdir(parents=True, exist_ok=True)
-                (task.folder / "error.txt").write_text(trace, encoding="utf-8")
-            self._fail(task.cell, f"{type(error).__name__}: {error}" if error else "it left no result")
+            self._fail(task.cell, reason, trace)
 
     def _mourn(self) -> None:
         """A worker has died, and the others are stopped with it: each of their jobs is tried once more, alone."""
@@ -219,7 +219,8 @@ class _Workshop:
                 self.progress.finished(task.cell, result)
         return tuple(unfinished)
 
-    def _fail(self, cell: Cell, reason: str) -> None:
+    def _fail(self, cell: Cell, reason: str, trace: str = "") -> None:
+        write_text(self.run.cell_folder(cell.id) / ERROR, trace or reason)
         self.failures[cell.id] = reason
         self.progress.failed(cell, reason)
 

@@ -2,12 +2,14 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 
 import pytest
 
+from negzoo.files import write_json, write_text
 from negzoo.league import runner
+from negzoo.league.cells import CHECKPOINT, ERROR, RESULT
 from negzoo.league.run import Run
 from negzoo.league.runner import Outcome
 from negzoo.scenario import write_toml
@@ -40,7 +42,7 @@ def headings_of(printed):
 def test_a_plan_has_a_row_for_every_stage_and_their_sum(negzoo_cli, league):
     result = negzoo_cli("league", "plan", league)
     assert result.exit_code == 0
-    cells = [[cell for cell in row if cell.strip("│┃")] for row in rows_of(result.stdout)]
+    cells = rows_of(result.stdout)
     assert cells[0] == ["A", "small", "league"]
     assert ["baseline", "2", "1,000"] in cells
     assert ["pretrain", "2", "1,200"] in cells
@@ -254,3 +256,32 @@ def test_a_folder_in_use_is_told_in_one_line(negzoo_cli, league, tmp_path):
         result = negzoo_cli("league", "run", league, "--out", tmp_path / "runs")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     assert f"{run.folder}: another process is running this league" in result.stderr
+
+
+# status
+
+
+def test_the_status_counts_what_is_done_failed_begun_and_missing(negzoo_cli, league, tmp_path):
+    run = Run.under(plan_of(tmp_path), tmp_path / "runs")
+    baseline, other, pretrained, *_ = run.plan.cells
+    write_json(run.cell_folder(baseline.id) / RESULT, asdict(result_of(baseline.id, Conceder1=0.5)))
+    write_text(run.cell_folder(other.id) / ERROR, "Traceback\nOSError: disk full\n")
+    write_text(run.cell_folder(pretrained.id) / CHECKPOINT, "")
+    result = negzoo_cli("league", "status", league, "--out", tmp_path / "runs")
+    assert result.exit_code == 0
+    assert [row for row in rows_of(result.stdout) if row[:1] in (["baseline"], ["pretrain"], ["finetune"])] == [
+        ["baseline", "1", "1", "0", "0"],
+        ["pretrain", "0", "0", "1", "1"],
+        ["finetune", "0", "0", "0", "2"],
+    ]
+    assert f"failed: {other.label}: OSError: disk full" in result.stdout
+    told = json.loads(negzoo_cli("league", "status", league, "--out", tmp_path / "runs", "--json").stdout)
+    assert told["stages"]["baseline"] == {"done": 1, "failed": 1, "begun": 0, "missing": 0}
+    assert told["failures"] == {other.id: "OSError: disk full"}
+    assert told["folder"] == str(run.folder)
+
+
+def test_the_status_of_what_was_never_run_is_missing_and_makes_no_folder(negzoo_cli, league, tmp_path):
+    told = json.loads(negzoo_cli("league", "status", league, "--out", tmp_path / "runs", "--json").stdout)
+    assert told["stages"]["finetune"] == {"done": 0, "failed": 0, "begun": 0, "missing": 2}
+    assert not (tmp_path / "runs").exists()

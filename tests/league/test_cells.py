@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 
 from negzoo.errors import LeagueError
-from negzoo.league.cells import GAMES, POLICY, RESULT, CellResult, finish_cell, labels, meet, read_result
+from negzoo.files import write_text
+from negzoo.league.cells import (
+    CHECKPOINT,
+    ERROR,
+    GAMES,
+    POLICY,
+    RESULT,
+    CellResult,
+    finish_cell,
+    labels,
+    meet,
+    read_result,
+)
 from negzoo.learn.checkpoint import FrozenPolicy, load_policy
 from negzoo.learn.manager import ManagerTraining
 from negzoo.opponents import play, resolve
@@ -38,6 +50,14 @@ def folder(tmp_path, pretrained):
 
 def test_a_finished_cell_leaves_its_policy_its_games_and_its_result(folder):
     assert {path.name for path in folder.iterdir()} == {POLICY, GAMES, RESULT}
+
+
+def test_what_was_left_of_an_earlier_try_is_gone(tmp_path, pretrained):
+    for name in (CHECKPOINT, ERROR):
+        write_text(tmp_path / name, "earlier")
+    finish_cell(pretrained, tmp_path, untrained(pretrained), 96, 1.0, None)
+    assert {path.name for path in tmp_path.iterdir()} >= {POLICY, GAMES, RESULT}
+    assert not any((tmp_path / name).exists() for name in (CHECKPOINT, ERROR))
 
 
 def test_the_policy_says_what_it_was_trained_for(folder, pretrained):

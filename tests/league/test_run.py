@@ -8,9 +8,9 @@ import pytest
 
 from negzoo import __version__
 from negzoo.errors import LeagueError
-from negzoo.files import write_json
-from negzoo.league.cells import RESULT
-from negzoo.league.run import Run
+from negzoo.files import write_json, write_text
+from negzoo.league.cells import CHECKPOINT, ERROR, RESULT
+from negzoo.league.run import Run, State
 from tests.league.leagues import plan_of, result_of
 
 
@@ -84,3 +84,28 @@ def test_a_folder_is_free_again_after_an_error(tmp_path):
         raise ZeroDivisionError
     prepare(run)
     assert (run.folder / "run.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "state"),
+    [
+        ([], State.MISSING),
+        ([CHECKPOINT], State.BEGUN),
+        ([ERROR], State.FAILED),
+        ([CHECKPOINT, ERROR], State.FAILED),
+        ([CHECKPOINT, ERROR, RESULT], State.DONE),
+    ],
+)
+def test_how_far_a_cell_is_shows_in_its_files(tmp_path, files, state):
+    run = Run.under(plan_of(tmp_path), tmp_path / "runs")
+    cell = run.plan.cells[0]
+    for name in files:
+        write_json(run.cell_folder(cell.id) / name, asdict(result_of(cell.id, Conceder1=0.5)))
+    assert run.state(cell) == state
+
+
+def test_a_failure_is_told_by_the_last_line_of_its_traceback(tmp_path):
+    run = Run.under(plan_of(tmp_path), tmp_path / "runs")
+    cell = run.plan.cells[0]
+    write_text(run.cell_folder(cell.id) / ERROR, "Traceback\n  File ...\nOSError: disk full\n")
+    assert run.failure(cell) == "OSError: disk full"
