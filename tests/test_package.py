@@ -43,6 +43,10 @@ def test_the_help_needs_no_learning_library():
     assert imported_by("import negzoo.cli.app").isdisjoint(LEARNING)
 
 
+def test_how_far_a_run_is_needs_no_learning_library_to_tell():
+    assert imported_by("import negzoo.league.run").isdisjoint({"h5py", "matplotlib", "tianshou", "torch"})
+
+
 @pytest.mark.parametrize("name", negzoo.__all__)
 def test_a_public_name_is_listed_and_found(name):
     assert name in dir(negzoo)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from negzoo.league.cells import CellResult, meet
+from negzoo.league.cells import meet
 from negzoo.league.plan import Cell, Plan
+from negzoo.league.results import CellResult
 from negzoo.league.scores import score
 from negzoo.league.selection import best
 from negzoo.opponents import Opponent, Pool, resolve
@@ -81,9 +82,7 @@ def _column(cell: Cell) -> str:
 
 
 def _learned_columns(plan: Plan) -> tuple[str, ...]:
-    order = {"baseline": 0, "pretrain": 1, "finetune": 2}
-    cells = sorted(plan.cells, key=lambda cell: order[cell.stage])
-    return tuple(dict.fromkeys(_column(cell) for cell in cells))
+    return tuple(dict.fromkeys(_column(cell) for cells in plan.by_stage.values() for cell in cells))
 
 
 def _row(plan: Plan, cells: list[Cell], results: dict[str, CellResult], pool: str, opponent: Opponent) -> Row:

@@ -15,12 +15,10 @@ from negzoo.cli.shown import save_figure, table
 
 if TYPE_CHECKING:
     from negzoo.analysis.tables import Table
-    from negzoo.league.plan import Cell, Plan
-    from negzoo.league.runner import Outcome
+    from negzoo.league.plan import Plan
 
 app = typer.Typer(no_args_is_help=True, help="Train learners on pools of opponents, as a league file says.")
 
-_STAGES = ("baseline", "pretrain", "finetune")
 _HEADING = 9
 """Characters in a line of a heading over figures."""
 
@@ -49,7 +47,7 @@ def plan(file: File, domains: Domains = None, models: Models = None, scale: Scal
     from negzoo.league.estimate import estimated_seconds
 
     made = _plan(file, domains, models, scale)
-    rows = {stage: (len(cells), sum(cell.steps for cell in cells)) for stage, cells in _by_stage(made).items()}
+    rows = {stage: (len(cells), sum(cell.steps for cell in cells)) for stage, cells in made.by_stage.items()}
     if as_json:
         counts = {stage: {"models": count, "steps": steps} for stage, (count, steps) in rows.items()}
         print_json(
@@ -103,7 +101,9 @@ def run(
         _save(league_run.folder, made_table)
     _print_table(made_table)
     out.print(f"Run folder: {escape(str(league_run.folder))}", soft_wrap=True)
-    _report_failures(made, outcome)
+    _print_failures(made, outcome.failures)
+    if outcome.failures:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -121,30 +121,20 @@ def status(
     made = _plan(file, domains, models, scale)
     league_run = Run.under(made, out_folder)
     states = {cell: league_run.state(cell) for cell in made.cells}
-    failures = {cell: league_run.failure(cell) for cell, state in states.items() if state == State.FAILED}
+    failures = {cell.id: league_run.failure(cell) for cell, state in states.items() if state == State.FAILED}
     counts = {
         stage: {state.value: sum(states[cell] == state for cell in cells) for state in State}
-        for stage, cells in _by_stage(made).items()
+        for stage, cells in made.by_stage.items()
     }
     if as_json:
-        reasons = {cell.id: reason for cell, reason in failures.items()}
-        print_json({"folder": str(league_run.folder), "stages": counts, "failures": reasons})
+        print_json({"folder": str(league_run.folder), "stages": counts, "failures": failures})
         return
     shown = table("stage", *(f"{state.value}>" for state in State))
     for stage, row in counts.items():
         shown.add_row(stage, *(f"{count:,}" for count in row.values()))
     out.print(shown)
-    for cell, reason in failures.items():
-        out.print(escape(f"failed: {cell.label}: {reason}"), soft_wrap=True)
+    _print_failures(made, failures)
     out.print(f"Run folder: {escape(str(league_run.folder))}", soft_wrap=True)
-
-
-def _by_stage(made: "Plan") -> dict[str, list["Cell"]]:
-    """The cells of each stage that the plan has."""
-    stages: dict[str, list[Cell]] = {}
-    for cell in sorted(made.cells, key=lambda cell: _STAGES.index(cell.stage)):
-        stages.setdefault(cell.stage, []).append(cell)
-    return stages
 
 
 def _save(folder: Path, table: "Table") -> None:
@@ -179,12 +169,9 @@ def _domain_table(table: "Table", domain: str) -> RichTable:
     return shown
 
 
-def _report_failures(made: "Plan", outcome: "Outcome") -> None:
-    if not outcome.failures:
-        return
-    for cell_id, reason in outcome.failures.items():
+def _print_failures(made: "Plan", failures: dict[str, str]) -> None:
+    for cell_id, reason in failures.items():
         out.print(escape(f"failed: {made.by_id[cell_id].label}: {reason}"), soft_wrap=True)
-    raise typer.Exit(1)
 
 
 def _duration(seconds: float) -> str:

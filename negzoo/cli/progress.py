@@ -15,8 +15,8 @@ from rich.progress import (
 )
 
 from negzoo.cli.console import err
-from negzoo.league.cells import CellResult
 from negzoo.league.plan import Cell, Plan
+from negzoo.league.results import CellResult
 
 _SECONDS_BETWEEN_LINES = 10.0
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from negzoo.envs.codec import Codec
-from negzoo.league.cells import CHECKPOINT
 from negzoo.league.plan import Cell
+from negzoo.league.results import CHECKPOINT
 from negzoo.learn.network import Interface
 from negzoo.learn.policy import chunk_size
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from negzoo.envs import NegotiationSettings
 from negzoo.league.spec import Baseline, Finetune, League, Pretrain
@@ -18,6 +18,7 @@ from negzoo.opponents import Opponent, Pool
 from negzoo.scenario import Scenario
 
 Stage = Literal["baseline", "pretrain", "finetune"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
 Trainer = Literal["population", "manager"]
 
 CELL_VERSION = 2
@@ -118,6 +119,12 @@ class Plan:
     def id(self) -> str:
         """8 hex digits that identify the run: the same league, as overridden, has the same."""
         return _hash({"name": self.league.file.name, "cells": [cell.id for cell in self.cells]})[:8]
+
+    @property
+    def by_stage(self) -> dict[Stage, list[Cell]]:
+        """The cells of each stage that has any, in the order of the stages."""
+        stages = {stage: [cell for cell in self.cells if cell.stage == stage] for stage in STAGES}
+        return {stage: cells for stage, cells in stages.items() if cells}
 
     @cached_property
     def by_id(self) -> dict[str, Cell]:

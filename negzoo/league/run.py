@@ -23,8 +23,8 @@ from typing import TextIO
 
 from negzoo.errors import LeagueError
 from negzoo.files import write_json
-from negzoo.league.cells import CHECKPOINT, ERROR, CellResult, read_result
 from negzoo.league.plan import Cell, Plan
+from negzoo.league.results import CHECKPOINT, ERROR, CellResult, read_result
 
 _PACKAGES = ("negzoo", "numpy", "numba", "torch", "tianshou", "pettingzoo", "gymnasium", "h5py")
 

@@ -20,9 +20,9 @@ from typing import Any, Protocol
 
 from negzoo.errors import LeagueError
 from negzoo.files import write_text
-from negzoo.league.cells import ERROR, CellResult
 from negzoo.league.jobs import Job, Task, make_jobs
 from negzoo.league.plan import Cell
+from negzoo.league.results import ERROR, CellResult
 from negzoo.league.run import Run
 from negzoo.league.selection import selected_start
 from negzoo.opponents.plugins import load_file, loaded_files

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from negzoo.league.cells import CellResult
 from negzoo.league.plan import Cell, Plan
+from negzoo.league.results import CellResult
 
 
 def best(results: Iterable[CellResult], opponents: Sequence[str]) -> CellResult:

@@ -15,9 +15,10 @@ from safetensors.torch import load_file, save_file
 from negzoo.engine import Negotiations
 from negzoo.envs import NegotiationEnv
 from negzoo.files import replacing
-from negzoo.league.cells import CHECKPOINT, POLICY, finish_cell, labels
+from negzoo.league.cells import finish_cell, labels
 from negzoo.league.jobs import Job, Task, saved_updates
 from negzoo.league.plan import Cell
+from negzoo.league.results import CHECKPOINT, ERROR, POLICY
 from negzoo.learn.checkpoint import load_policy
 from negzoo.learn.manager import ManagerTraining
 from negzoo.learn.policy import Learner
@@ -61,6 +62,7 @@ def run_job(job: Job, progress: Callable[[int], None], should_stop: Callable[[],
     """
     for task in job.tasks:
         task.folder.mkdir(parents=True, exist_ok=True)
+        (task.folder / ERROR).unlink(missing_ok=True)
     log = TrajectoryWriter(_log_path(job), overwrite=True) if job.log else nullcontext()
     began = time.monotonic()
     with log as writer:

@@ -11,7 +11,8 @@ With one head per issue, log π is that of the decision plus, when it offers, th
 H = H(decision) + P(offer) Σ H(options).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,8 +21,8 @@ _TINY = 1e-38
 
 
 @dataclass(frozen=True)
-class Minibatch:
-    """B steps of each of C models.
+class Steps:
+    """B steps of each of C models: a minibatch, or all that they come from.
 
     Attributes:
         observation: [C, B, inputs], padded.
@@ -36,6 +37,10 @@ class Minibatch:
     advantage: Tensor
     target: Tensor
     log_prob: Tensor
+
+    def __getitem__(self, index: Any) -> "Steps":
+        """Those at an index of the first two dimensions, models and steps."""
+        return Steps(*(getattr(self, field.name)[index] for field in fields(self)))
 
 
 def normalised(advantage: Tensor) -> Tensor:
@@ -75,7 +80,7 @@ def log_prob_of(probabilities: tuple[Tensor, ...], action: Tensor) -> Tensor:
 
 
 def logits_slope(
-    logits: Tensor, batch: Minibatch, heads: tuple[int, ...], accept: int, clip: float, entropy: float
+    logits: Tensor, batch: Steps, heads: tuple[int, ...], accept: int, clip: float, entropy: float
 ) -> Tensor:
     """The slope of the mean policy loss at the logits, [C, B, logits]; overwrites them.
 

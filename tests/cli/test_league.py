@@ -9,7 +9,7 @@ import pytest
 
 from negzoo.files import write_json, write_text
 from negzoo.league import runner
-from negzoo.league.cells import CHECKPOINT, ERROR, RESULT
+from negzoo.league.results import CHECKPOINT, ERROR, RESULT
 from negzoo.league.run import Run
 from negzoo.league.runner import Outcome
 from negzoo.scenario import write_toml

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from negzoo.league.cells import POLICY, RESULT
 from negzoo.league.plan import make_plan
+from negzoo.league.results import POLICY, RESULT
 from negzoo.league.spec import read_league
 from negzoo.opponents import registry
 from negzoo.scenario import write_toml

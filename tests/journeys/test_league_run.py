@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from negzoo.cli.app import app
-from negzoo.league.cells import CHECKPOINT, GAMES, POLICY, RESULT
 from negzoo.league.plan import make_plan
+from negzoo.league.results import CHECKPOINT, GAMES, POLICY, RESULT
 from negzoo.league.spec import read_league
 from negzoo.learn.checkpoint import FrozenPolicy, digest_of, load_policy
 from negzoo.opponents import play, resolve

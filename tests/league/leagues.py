@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from negzoo.league.cells import CellResult
 from negzoo.league.plan import Plan, make_plan
+from negzoo.league.results import CellResult
 from negzoo.league.scores import Score
 from negzoo.league.spec import League, read_league
 from negzoo.scenario import write_toml

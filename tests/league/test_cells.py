@@ -1,30 +1,16 @@
 """What a finished cell leaves behind, and what is made of a folder that holds none."""
 
-import json
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
-from negzoo.errors import LeagueError
 from negzoo.files import write_text
-from negzoo.league.cells import (
-    CHECKPOINT,
-    ERROR,
-    GAMES,
-    POLICY,
-    RESULT,
-    CellResult,
-    finish_cell,
-    labels,
-    meet,
-    read_result,
-)
+from negzoo.league.cells import finish_cell, labels, meet
+from negzoo.league.results import CHECKPOINT, GAMES, POLICY, RESULT, read_result
 from negzoo.learn.checkpoint import FrozenPolicy, load_policy
 from negzoo.learn.manager import ManagerTraining
 from negzoo.opponents import play, resolve
 from negzoo.trajectories import open_trajectories
-from tests.league.leagues import result_of, toy_plan
+from tests.league.leagues import toy_plan
 from tests.learn.bargains import TOY
 
 
@@ -52,12 +38,10 @@ def test_a_finished_cell_leaves_its_policy_its_games_and_its_result(folder):
     assert {path.name for path in folder.iterdir()} == {POLICY, GAMES, RESULT}
 
 
-def test_what_was_left_of_an_earlier_try_is_gone(tmp_path, pretrained):
-    for name in (CHECKPOINT, ERROR):
-        write_text(tmp_path / name, "earlier")
-    finish_cell(pretrained, tmp_path, untrained(pretrained), 96, 1.0, None)
-    assert {path.name for path in tmp_path.iterdir()} >= {POLICY, GAMES, RESULT}
-    assert not any((tmp_path / name).exists() for name in (CHECKPOINT, ERROR))
+def test_the_checkpoint_is_no_longer_there(tmp_path, pretrained):
+    write_text(tmp_path / "cell" / CHECKPOINT, "earlier")
+    finish_cell(pretrained, tmp_path / "cell", untrained(pretrained), 96, 1.0, None)
+    assert {path.name for path in (tmp_path / "cell").iterdir()} == {POLICY, GAMES, RESULT}
 
 
 def test_the_policy_says_what_it_was_trained_for(folder, pretrained):
@@ -121,38 +105,3 @@ def test_games_of_swapped_profiles_are_logged_as_such(tmp_path):
     cell = cell_of(tmp_path, "baseline", "rounds = 40", "swap_profiles = true")
     assert labels(cell, "Linear", 1, "train").swapped
     assert meet(cell, resolve("Hardliner"), resolve("Linear"), 0).sides == (1, 0)
-
-
-def test_the_mean_utility_is_over_the_opponents_asked_for():
-    result = result_of("a", Linear=0.2, Boulware2=0.6, Conceder1=1.0)
-    assert result.mean_utility(["Linear", "Boulware2"]) == pytest.approx(0.4)
-
-
-# Reading
-
-
-def test_a_result_is_read_as_it_was_written(tmp_path):
-    result = result_of("a", Linear=0.25)
-    (tmp_path / RESULT).write_text(json.dumps(asdict(result)), "utf-8")
-    assert read_result(tmp_path) == result
-    assert isinstance(read_result(tmp_path), CellResult)
-
-
-def test_a_folder_without_a_result_has_none(tmp_path):
-    assert read_result(tmp_path) is None
-    assert read_result(tmp_path / "nowhere") is None
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "3", "{}", '{"id": "a"}', '{"scores": {"Linear": {"utility": 1}}}'])
-def test_a_damaged_result_is_told_with_a_way_out(tmp_path, content):
-    (tmp_path / RESULT).write_text(content, "utf-8")
-    with pytest.raises(LeagueError) as error:
-        read_result(tmp_path)
-    assert str(error.value).startswith(f"{tmp_path / RESULT}: not a result (")
-    assert str(error.value).endswith(f"delete the folder {tmp_path} to train it again")
-
-
-def test_random_bytes_are_no_result(tmp_path):
-    (tmp_path / RESULT).write_bytes(b"\xff\x00\xfe")
-    with pytest.raises(LeagueError, match="not a result"):
-        read_result(tmp_path)

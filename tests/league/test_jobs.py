@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 from negzoo.envs import NegotiationSettings
-from negzoo.league.cells import CHECKPOINT
 from negzoo.league.jobs import MOST_MODELS, make_jobs, saved_updates
+from negzoo.league.results import CHECKPOINT
 from negzoo.learn.settings import PPOSettings
 from negzoo.opponents import resolve
 from negzoo.scenario import load

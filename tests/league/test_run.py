@@ -9,7 +9,7 @@ import pytest
 from negzoo import __version__
 from negzoo.errors import LeagueError
 from negzoo.files import write_json, write_text
-from negzoo.league.cells import CHECKPOINT, ERROR, RESULT
+from negzoo.league.results import CHECKPOINT, ERROR, RESULT
 from negzoo.league.run import Run, State
 from tests.league.leagues import plan_of, result_of
 

@@ -15,7 +15,7 @@ import pytest
 from negzoo.errors import LeagueError
 from negzoo.files import write_json
 from negzoo.league import runner
-from negzoo.league.cells import RESULT, read_result
+from negzoo.league.results import RESULT, read_result
 from negzoo.league.run import Run
 from negzoo.league.runner import run_plan
 from tests.league.leagues import result_of, toy_plan

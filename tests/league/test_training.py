@@ -9,9 +9,10 @@ import pytest
 from negzoo.engine import Negotiations
 from negzoo.engine.rng import player_key
 from negzoo.envs import NegotiationSettings
+from negzoo.files import write_text
 from negzoo.league import training as league_training
-from negzoo.league.cells import CHECKPOINT, POLICY, read_result
 from negzoo.league.jobs import Job, Task, make_jobs, saved_updates
+from negzoo.league.results import CHECKPOINT, ERROR, POLICY, read_result
 from negzoo.league.training import Stopped, TrainingLog, run_job
 from negzoo.learn.checkpoint import digest_of, load_policy
 from negzoo.learn.manager import ManagerTraining
@@ -111,6 +112,13 @@ def test_stopped_cells_go_on_in_other_jobs_to_the_same_bits(tmp_path, seat, ppo,
         carry_out(job.tasks)
     assert policies(tasks) == policies(undisturbed)
     assert [read_result(task.folder).steps for task in tasks] == [96] * 5
+
+
+def test_a_cell_that_is_tried_again_has_not_failed_yet(tmp_path):
+    (task,) = tasks_of(1, tmp_path)
+    write_text(task.folder / ERROR, "OSError: disk full")
+    carry_out([task], stop_after=1)
+    assert {path.name for path in task.folder.iterdir()} == {CHECKPOINT}
 
 
 def test_progress_goes_on_where_it_was(tmp_path):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from negzoo.learn.network import action_distribution
 from negzoo.learn.objective import (
-    Minibatch,
+    Steps,
     log_prob_of,
     logits_slope,
     masked_,
@@ -47,7 +47,7 @@ def random_minibatch(rng, logits, heads):
     advantage = torch.randn(shape, generator=rng, dtype=torch.float64)
     shift = 0.8 * torch.rand(shape, generator=rng, dtype=torch.float64) - 0.4
     log_prob = written_log_prob(log_heads(logits, opening, heads), action)
-    return Minibatch(torch.empty(0), action, opening, advantage, torch.empty(0), log_prob + shift)
+    return Steps(torch.empty(0), action, opening, advantage, torch.empty(0), log_prob + shift)
 
 
 def log_heads(logits, opening, heads):
@@ -119,7 +119,7 @@ def test_a_policy_that_is_certain_has_finite_slopes(heads):
     logits[..., 0] = 300.0
     action = torch.tensor([[[0] * len(heads), [1] * len(heads)]])
     one = torch.ones((1, 2))
-    batch = Minibatch(torch.empty(0), action, one > 0, one, torch.empty(0), -one)
+    batch = Steps(torch.empty(0), action, one > 0, one, torch.empty(0), -one)
     assert slopes(logits, batch, heads, entropy=0.1).isfinite().all()
 
 
